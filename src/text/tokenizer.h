@@ -6,8 +6,8 @@
 
 typedef struct sumi_tokenizer sumi_tokenizer;
 
-/* Borrows g, which must outlive it. Checks everything: lengths of the arrays against each other, merges whose
- * parts or result are not tokens, duplicate tokens, special ids in range.
+/* Borrows g, which must outlive it. Checks everything: lengths of the arrays against each other, merges (the rule is
+ * in bpe.h), special ids in range. Of tokens with equal text the lowest id is the one found and produced.
  * Errors: SUMI_EFORMAT; SUMI_EUNSUPPORTED (another tokenizer model or pre-tokenizer, by name, with the list of
  * supported ones); SUMI_ENOMEM. */
 sumi_status sumi_tokenizer_new(sumi_tokenizer **out, const sumi_gguf *g, sumi_error *err);
@@ -17,7 +17,10 @@ int32_t sumi_tokenizer_n_vocab(const sumi_tokenizer *t);
 /* Append the ids of n_bytes of text to a growing array. parse_special: control and user-defined tokens written
  * in the text become their ids; otherwise user-defined tokens still do and control tokens never. add_bos: put
  * the BOS token first when the file says so (tokenizer.ggml.add_bos_token).
- * Any bytes are accepted, invalid UTF-8 too. Thread-safe. On success *ids is malloc'ed, the caller frees it. */
+ * Of special tokens the first in the text wins, the longest of those that begin there. Any bytes are accepted, NUL
+ * and invalid UTF-8 too. Thread-safe. On success *ids is malloc'ed, the caller frees it; on failure it is NULL.
+ * Errors: SUMI_EINVAL (a byte the vocabulary has no token for), SUMI_ELIMIT (more than 2^31 - 1 bytes), SUMI_ENOMEM.
+ */
 typedef struct sumi_encode_options {
     bool parse_special, add_bos;
 } sumi_encode_options;
@@ -44,9 +47,9 @@ typedef struct sumi_utf8_stream {
     int32_t n_pending;
 } sumi_utf8_stream;
 
-/* Push n bytes; writes to dst (room for n + 4 + 2*(n + 4) bytes: each invalid byte becomes U+FFFD, 3 bytes) all
- * complete characters and returns their byte count. flush: the stream ends, so an unfinished tail comes out as one
- * U+FFFD. */
+/* Push n bytes; writes to dst (room for 3 * (n + 4) bytes: an invalid byte becomes U+FFFD, 3 bytes) all complete
+ * characters and returns their byte count. Invalid bytes that began a character become one U+FFFD together, others
+ * one each (utf8.h). flush: the stream ends, so an unfinished tail comes out as one U+FFFD. */
 size_t sumi_utf8_push(sumi_utf8_stream *s, const uint8_t *bytes, size_t n, bool flush, char *dst);
 
 /* ---- Chat prompts ------------------------------------------------------------------------------------ */
@@ -57,8 +60,8 @@ typedef struct sumi_turn {
 
 typedef enum sumi_template { SUMI_TEMPLATE_NONE, SUMI_TEMPLATE_CHATML, SUMI_TEMPLATE_UNKNOWN } sumi_template;
 
-/* What tokenizer.chat_template is: absent; ChatML (the plain form, recognised by what it must contain and must not);
- * something else. */
+/* What tokenizer.chat_template is: absent; plain ChatML, whatever its spelling; something else, which includes
+ * templates that add tools, thinking or a system prompt to ChatML. */
 sumi_template sumi_template_kind(const sumi_gguf *g);
 
 /* The ChatML prompt's ids: "<|im_start|>ROLE\nCONTENT<|im_end|>\n" per turn, then "<|im_start|>assistant\n" when
