@@ -99,9 +99,11 @@ typedef struct sumi_pass {
 void sumi_model_encode(const sumi_model *model, sumi_encoder *e, const sumi_pass *pass);
 
 /* An architecture: how to read its tensors, and its equations. */
+typedef struct sumi_loader sumi_loader; /* load.h */
+
 struct sumi_arch {
     const char *name;
-    sumi_status (*load)(sumi_model *model, const sumi_model_options *options, sumi_error *err);
+    sumi_status (*load)(sumi_loader *loader);
     void (*encode)(const sumi_model *model, sumi_encoder *e, const sumi_pass *pass);
 };
 

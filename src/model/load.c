@@ -1,0 +1,98 @@
+#include "model/load.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MAX_NAME = 128, VECTOR_ALIGNMENT = 64 };
+
+static void tensor_name(char *out, int32_t i_layer, const char *name)
+{
+    if (i_layer == SUMI_NO_LAYER)
+        snprintf(out, MAX_NAME, "%s", name);
+    else
+        snprintf(out, MAX_NAME, "blk.%" PRId32 ".%s", i_layer, name);
+}
+
+bool sumi_has_tensor(const sumi_loader *l, int32_t i_layer, const char *name)
+{
+    char full[MAX_NAME];
+    tensor_name(full, i_layer, name);
+    return sumi_gguf_find_tensor(l->model->file, full) != NULL;
+}
+
+/* The tensor of that name with exactly these dimensions, of a type that can be decoded. */
+static sumi_status find(sumi_loader *l, const sumi_gguf_tensor **out, const char *name, int64_t n_cols,
+                        int64_t n_rows)
+{
+    const char *path = sumi_gguf_path(l->model->file);
+    const sumi_gguf_tensor *t = sumi_gguf_find_tensor(l->model->file, name);
+    if (!t) return sumi_fail(l->err, SUMI_EFORMAT, "%s: tensor %s is missing", path, name);
+    if (!t->format) {
+        const char *type = sumi_gguf_type_name(t->type_id);
+        return sumi_fail(l->err, SUMI_EUNSUPPORTED, "%s: tensor %s: type %s (%" PRIu32 ") is not supported", path,
+                         name, type ? type : "?", t->type_id);
+    }
+    if (t->dims[0] != n_cols || t->dims[1] != n_rows || t->dims[2] != 1 || t->dims[3] != 1)
+        return sumi_fail(l->err, SUMI_EFORMAT,
+                         "%s: tensor %s: shape is [%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+                         "], the keys ask for [%" PRId64 ", %" PRId64 "]",
+                         path, name, t->dims[0], t->dims[1], t->dims[2], t->dims[3], n_cols, n_rows);
+    *out = t;
+    return SUMI_OK;
+}
+
+sumi_status sumi_load_vector(sumi_loader *l, sumi_view *out, int32_t i_layer, const char *name, int32_t n)
+{
+    char full[MAX_NAME];
+    tensor_name(full, i_layer, name);
+    const sumi_gguf_tensor *t = NULL;
+    sumi_status st = find(l, &t, full, n, 1);
+    if (st) return st;
+    float *values = malloc((size_t)n * sizeof *values);
+    if (!values) return sumi_fail(l->err, SUMI_ENOMEM, "model: %" PRId32 " floats", n);
+    t->format->to_float(values, t->data, n);
+    *out = (sumi_view){ l->model->vectors, l->vector_bytes };
+    st = sumi_buffer_write(l->model->vectors, l->vector_bytes, values, (size_t)n * sizeof *values, l->err);
+    l->vector_bytes += ((size_t)n * sizeof *values + VECTOR_ALIGNMENT - 1) / VECTOR_ALIGNMENT * VECTOR_ALIGNMENT;
+    free(values);
+    return st;
+}
+
+static sumi_status report_progress(sumi_loader *l, uint64_t n_bytes)
+{
+    l->done_bytes += n_bytes;
+    if (l->options->progress && !l->options->progress(l->options->progress_user, l->done_bytes, l->total_bytes))
+        return sumi_fail(l->err, SUMI_ECANCELLED, "%s: loading was cancelled", sumi_gguf_path(l->model->file));
+    return SUMI_OK;
+}
+
+sumi_status sumi_load_matrix(sumi_loader *l, sumi_weight **out, int32_t i_layer, const sumi_part_name *parts,
+                             int32_t n_parts, int32_t n_cols)
+{
+    sumi_model *m = l->model;
+    const sumi_gguf_tensor *tensors[SUMI_MAX_PARTS] = { NULL };
+    sumi_weight_part data[SUMI_MAX_PARTS];
+    sumi_status st;
+    for (int32_t i = 0; i < n_parts; i++) {
+        char full[MAX_NAME];
+        tensor_name(full, i_layer, parts[i].name);
+        if ((st = find(l, &tensors[i], full, n_cols, parts[i].n_rows))) return st;
+        if (tensors[i]->format != tensors[0]->format)
+            return sumi_fail(l->err, SUMI_EUNSUPPORTED,
+                             "%s: tensor %s is %s, its neighbour %s of layer %" PRId32 " is %s: "
+                             "mixed types in one projection are not supported",
+                             sumi_gguf_path(m->file), full, tensors[i]->format->name, parts[0].name, i_layer,
+                             tensors[0]->format->name);
+        data[i] = (sumi_weight_part){ tensors[i]->data, parts[i].n_rows };
+    }
+    st = sumi_weight_new(out, m->device, tensors[0]->format->type, n_cols, data, n_parts, l->err);
+    if (st) return st;
+    m->weight_bytes += sumi_weight_size_bytes(*out);
+    const sumi_file *file = sumi_gguf_file(m->file);
+    for (int32_t i = 0; i < n_parts; i++) {
+        sumi_file_forget(file, tensors[i]->offset_bytes, tensors[i]->n_bytes);
+        if ((st = report_progress(l, tensors[i]->n_bytes))) return st;
+    }
+    return SUMI_OK;
+}
