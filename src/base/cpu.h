@@ -15,7 +15,7 @@ enum {
 uint32_t sumi_cpu_features(void);
 
 /* Threads worth running: physical cores in the affinity mask, not above the cgroup (v1 or v2) CPU quota
- * rounded down; at least 1. On a hybrid CPU only the cores of the highest capacity count.
+ * rounded down; at least 1. On a hybrid CPU cores below 4/5 of the highest capacity do not count.
  * sysfs_root: "/sys" (cgroup files are looked up below it), proc_root: "/proc"; tests pass their own trees. */
 int32_t sumi_cpu_default_threads(const char *sysfs_root, const char *proc_root);
 

@@ -17,7 +17,7 @@ int32_t sumi_pool_n_threads(const sumi_pool *pool);
 typedef void sumi_pool_fn(void *ctx, int32_t i_thread, int32_t n_threads);
 
 /* Run fn(ctx, i, n) on all threads, i = 0 in the caller; returns when all have returned. Calls from several
- * threads are served one after another. */
+ * threads are served one after another; a call from inside fn on the same pool never returns. */
 void sumi_pool_run(sumi_pool *pool, sumi_pool_fn *fn, void *ctx);
 
 /* Inside fn only: wait until every thread of the pool has arrived. All earlier writes are visible after. */

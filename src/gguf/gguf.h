@@ -74,7 +74,8 @@ const sumi_gguf_key *sumi_gguf_find_key(const sumi_gguf *g, const char *name);  
 const sumi_gguf_tensor *sumi_gguf_find_tensor(const sumi_gguf *g, const char *name); /* NULL: absent; O(1) */
 
 /* Typed reads. Absent key: *out keeps its value (the default) and SUMI_OK, unless `required`. Any integer width
- * is accepted for an integer; out of [min, max], or another kind of value: SUMI_EFORMAT naming file, key, value. */
+ * is accepted for an integer, any number finite in float32 for a float; out of [min, max], or another kind of
+ * value: SUMI_EFORMAT naming file, key, value. */
 sumi_status sumi_gguf_get_int(const sumi_gguf *g, const char *name, bool required, int64_t min, int64_t max,
                               int64_t *out, sumi_error *err);
 sumi_status sumi_gguf_get_float(const sumi_gguf *g, const char *name, bool required, float *out, sumi_error *err);
