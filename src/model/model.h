@@ -92,6 +92,7 @@ typedef struct sumi_pass {
     /* Tail: rows [first_logit_row, first_logit_row + n_logit_rows) get logits [n_logit_rows][vocab]; 0 rows: none.
      * argmax (may be absent): u32[n_logit_rows]. */
     int32_t first_logit_row, n_logit_rows;
+    int32_t stop_after_layers; /* > 0: only so many layers and no tail, to look for where numbers go bad */
     sumi_view logits, argmax;
 } sumi_pass;
 

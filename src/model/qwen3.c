@@ -119,11 +119,13 @@ static void encode(const sumi_model *m, sumi_encoder *e, const sumi_pass *p)
 {
     sumi_op_embed(
         e, &(sumi_embed_args){ .y = p->scratch->hidden, .ids = p->ids, .table = m->embed, .n_tokens = p->n_tokens });
-    for (int32_t i = 0; i < m->config.n_layers; i++) {
+    const bool is_partial = p->stop_after_layers > 0 && p->stop_after_layers <= m->config.n_layers;
+    const int32_t n_layers = is_partial ? p->stop_after_layers : m->config.n_layers;
+    for (int32_t i = 0; i < n_layers; i++) {
         encode_attention(m, e, p, i);
         encode_feed_forward(m, e, p, i);
     }
-    if (p->n_logit_rows > 0) encode_tail(m, e, p);
+    if (p->n_logit_rows > 0 && !is_partial) encode_tail(m, e, p);
 }
 
 static sumi_status load_layer(sumi_loader *l, int32_t i, sumi_layer *layer)
