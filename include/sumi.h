@@ -38,8 +38,8 @@ SUMI_API uint32_t sumi_file_info_version(const sumi_file_info *info);
 SUMI_API uint64_t sumi_file_info_size_bytes(const sumi_file_info *info);
 SUMI_API int64_t sumi_file_info_n_keys(const sumi_file_info *info);
 SUMI_API int64_t sumi_file_info_n_tensors(const sumi_file_info *info);
-/* Key i: its name, and its value as JSON text (arrays longer than max_elements are cut and end in "..."; then
- * it is no longer JSON; max_elements < 0: never). *json is malloc'ed. */
+/* Key i: its name, and its value as JSON text (arrays longer than max_elements are cut, "[1, 2, ...]", which
+ * is no longer JSON; max_elements < 0: never). *json is malloc'ed. */
 SUMI_API sumi_status sumi_file_info_key(const sumi_file_info *info, int64_t i, int64_t max_elements,
                                         const char **name, char **json, sumi_error *err);
 SUMI_API sumi_status sumi_file_info_tensor(const sumi_file_info *info, int64_t i, sumi_tensor_info *tensor,
@@ -189,7 +189,7 @@ SUMI_API sumi_sampling sumi_sampling_defaults(void); /* llama.cpp's values */
 
 typedef struct sumi_sampler sumi_sampler;
 
-/* Errors: SUMI_EINVAL naming the field and its range, SUMI_ENOMEM. */
+/* Errors: SUMI_EINVAL naming the field and its range, SUMI_ENOMEM, SUMI_EIO (no seed from the system). */
 SUMI_API sumi_status sumi_sampler_new(sumi_sampler **out, const sumi_sampling *sampling, int32_t vocab,
                                       sumi_error *err);
 SUMI_API void sumi_sampler_free(sumi_sampler *sampler);

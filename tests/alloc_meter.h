@@ -57,6 +57,7 @@ static const bool meter_can_fail = true;
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t n);
+void *__libc_memalign(size_t alignment, size_t n);
 void __libc_free(void *p);
 
 static bool meter_refuses(void)
@@ -72,8 +73,15 @@ static void *meter_count(void *p)
     if (p) meter_add(malloc_usable_size(p));
     return p;
 }
+/* Visible, so that the C library's own allocations (strdup) come here too and match the frees. */
+#pragma GCC visibility push(default)
 void *malloc(size_t n) { return meter_refuses() ? NULL : meter_count(__libc_malloc(n)); }
 void *calloc(size_t n, size_t size) { return meter_refuses() ? NULL : meter_count(__libc_calloc(n, size)); }
+void *aligned_alloc(size_t alignment, size_t n);
+void *aligned_alloc(size_t alignment, size_t n)
+{
+    return meter_refuses() ? NULL : meter_count(__libc_memalign(alignment, n));
+}
 void *realloc(void *p, size_t n)
 {
     if (meter_refuses()) return NULL;
@@ -87,6 +95,7 @@ void free(void *p)
     if (p) meter_now -= malloc_usable_size(p);
     __libc_free(p);
 }
+#pragma GCC visibility pop
 #endif
 
 #endif

@@ -39,7 +39,8 @@ static size_t longest_token_bytes(const sumi_tokenizer *t)
     return longest;
 }
 
-static sumi_status stream_init(text_stream *s, const sumi_tokenizer *t, const sumi_generate_options *options, sumi_error *err)
+static sumi_status stream_init(text_stream *s, const sumi_tokenizer *t, const sumi_generate_options *options,
+                               sumi_error *err)
 {
     *s = (text_stream){ .options = options, .tokenizer = t };
     const size_t room = text_room(longest_token_bytes(t));
@@ -56,7 +57,8 @@ static void stream_deinit(text_stream *s)
 
 static void show(text_stream *s, size_t n_bytes)
 {
-    if (n_bytes && s->options->on_text && !s->options->on_text(s->options->user, s->stop.held, n_bytes)) s->is_cancelled = true;
+    if (n_bytes && s->options->on_text && !s->options->on_text(s->options->user, s->stop.held, n_bytes))
+        s->is_cancelled = true;
     sumi_stop_take(&s->stop, n_bytes);
 }
 
@@ -83,8 +85,8 @@ static sumi_status check(const sumi_session *s, const sumi_sampler *sampler, con
     if (!s || !sampler) return sumi_fail(err, SUMI_EINVAL, "generate: %s is NULL", s ? "sampler" : "session");
     if (!prompt || n_prompt < 1) return sumi_fail(err, SUMI_EINVAL, "generate: the prompt is empty");
     if (n_prompt > s->max_tokens)
-        return sumi_fail(err, SUMI_ELIMIT, "generate: the prompt has %" PRId32 " tokens, the context holds %" PRId32, n_prompt,
-                         s->max_tokens);
+        return sumi_fail(err, SUMI_ELIMIT, "generate: the prompt has %" PRId32 " tokens, the context holds %" PRId32,
+                         n_prompt, s->max_tokens);
     return SUMI_OK;
 }
 
@@ -97,21 +99,23 @@ static int32_t common_prefix(const sumi_session *s, const int32_t *prompt, int32
 }
 
 static sumi_status evaluate_prompt(sumi_session *s, sumi_sampler *sampler, const int32_t *prompt, int32_t n_prompt,
-                                   const sumi_generate_options *options, sumi_generate_result *result, sumi_error *err)
+                                   const sumi_generate_options *options, sumi_generate_result *result,
+                                   sumi_error *err)
 {
     result->n_prompt_tokens = n_prompt;
     result->n_cached_tokens = common_prefix(s, prompt, n_prompt);
     sumi_status st = sumi_session_truncate(s, result->n_cached_tokens, err);
     if (st) return st;
     for (int32_t i = 0; i < n_prompt; i++) sumi_sampler_accept(sampler, prompt[i]);
-    return sumi_session_append(s, prompt + result->n_cached_tokens, n_prompt - result->n_cached_tokens, SUMI_LOGITS_LAST,
-                               ask_caller, (void *)options, err);
+    return sumi_session_append(s, prompt + result->n_cached_tokens, n_prompt - result->n_cached_tokens,
+                               SUMI_LOGITS_LAST, ask_caller, (void *)options, err);
 }
 
 /* Sample, show, append, until something ends it. Every generated token that is part of the text is in the cache
  * afterwards, except the last one when nothing had to follow it. */
 static sumi_status generate_tokens(sumi_session *s, sumi_sampler *sampler, text_stream *stream,
-                                   const sumi_generate_options *options, sumi_generate_result *result, sumi_error *err)
+                                   const sumi_generate_options *options, sumi_generate_result *result,
+                                   sumi_error *err)
 {
     const sumi_str nothing = { "", 0 };
     result->finish = SUMI_FINISH_LENGTH;
@@ -138,7 +142,10 @@ static sumi_status generate_tokens(sumi_session *s, sumi_sampler *sampler, text_
         if (result->n_new_tokens == options->max_new_tokens) break;
         if ((st = sumi_session_append(s, &token, 1, SUMI_LOGITS_LAST, NULL, NULL, err))) return st;
     }
-    stream_push(stream, nothing, true);
+    if (stream_push(stream, nothing, true))
+        result->finish = SUMI_FINISH_STOP;
+    else if (stream->is_cancelled)
+        result->finish = SUMI_FINISH_CANCELLED;
     return SUMI_OK;
 }
 

@@ -22,7 +22,8 @@ typedef struct score {
 } score;
 
 /* The second half of a window: row j predicts token j + 1. */
-static sumi_status score_window(sumi_session *s, const int32_t *tokens, int32_t n_window, score *total, sumi_error *err)
+static sumi_status score_window(sumi_session *s, const int32_t *tokens, int32_t n_window, score *total,
+                                sumi_error *err)
 {
     const int32_t first = n_window / 2, vocab = s->model->config.vocab;
     sumi_status st = sumi_session_truncate(s, 0, err);
@@ -41,20 +42,23 @@ static sumi_status score_window(sumi_session *s, const int32_t *tokens, int32_t 
     return st;
 }
 
-static sumi_status check(const sumi_session *s, const int32_t *tokens, int64_t n_tokens, int32_t window, sumi_error *err)
+static sumi_status check(const sumi_session *s, const int32_t *tokens, int64_t n_tokens, int32_t window,
+                         sumi_error *err)
 {
     if (!s || !tokens) return sumi_fail(err, SUMI_EINVAL, "perplexity: %s is NULL", s ? "tokens" : "session");
     if (window < 4 || window > s->max_tokens)
-        return sumi_fail(err, SUMI_EINVAL, "perplexity: windows of %" PRId32 " tokens, must be 4 to the context of %" PRId32,
-                         window, s->max_tokens);
+        return sumi_fail(err, SUMI_EINVAL,
+                         "perplexity: windows of %" PRId32 " tokens, must be 4 to the context of %" PRId32, window,
+                         s->max_tokens);
     if (n_tokens < 2 * (int64_t)window)
-        return sumi_fail(err, SUMI_EINVAL, "perplexity: %" PRId64 " tokens, two windows of %" PRId32 " need %" PRId64, n_tokens,
-                         window, 2 * (int64_t)window);
+        return sumi_fail(err, SUMI_EINVAL, "perplexity: %" PRId64 " tokens, two windows of %" PRId32 " need %" PRId64,
+                         n_tokens, window, 2 * (int64_t)window);
     return SUMI_OK;
 }
 
-sumi_status sumi_perplexity_eval(sumi_session *session, const int32_t *tokens, int64_t n_tokens, int32_t window_tokens,
-                                 sumi_progress_fn *progress, void *user, sumi_perplexity *out, sumi_error *err)
+sumi_status sumi_perplexity_eval(sumi_session *session, const int32_t *tokens, int64_t n_tokens,
+                                 int32_t window_tokens, sumi_progress_fn *progress, void *user, sumi_perplexity *out,
+                                 sumi_error *err)
 {
     sumi_status st = check(session, tokens, n_tokens, window_tokens, err);
     if (st) return st;
@@ -64,7 +68,8 @@ sumi_status sumi_perplexity_eval(sumi_session *session, const int32_t *tokens, i
     for (int64_t w = 0; w < n_windows; w++) {
         if ((st = score_window(session, tokens + w * window_tokens, window_tokens, &total, err))) return st;
         if (progress && !progress(user, (uint64_t)(w + 1), (uint64_t)n_windows))
-            return sumi_fail(err, SUMI_ECANCELLED, "perplexity: cancelled after window %" PRId64 " of %" PRId64, w + 1, n_windows);
+            return sumi_fail(err, SUMI_ECANCELLED, "perplexity: cancelled after window %" PRId64 " of %" PRId64,
+                             w + 1, n_windows);
     }
     const double n = (double)total.n, mean = total.sum / n, variance = total.sum_of_squares / n - mean * mean;
     out->mean_nll = mean;

@@ -9,8 +9,8 @@
 #include "base/memory.h"
 
 enum {
-    MAX_ROWS = 256,                /* rows of one pass: enough to reuse each weight, small enough to stay responsive */
-    MAX_LOGIT_BYTES = 32 << 20     /* of one pass; more rows are evaluated in several passes */
+    MAX_ROWS = 256,            /* rows of one pass: enough to reuse each weight, small enough to stay responsive */
+    MAX_LOGIT_BYTES = 32 << 20 /* of one pass; more rows are evaluated in several passes */
 };
 
 sumi_session_options sumi_session_defaults(void) { return (sumi_session_options){ 0 }; }
@@ -54,7 +54,8 @@ static sumi_status check_memory(const sumi_session *s, sumi_kv_type kv_type, sum
         return sumi_fail(err, SUMI_ENOMEM, "session: cache of %" PRId32 " tokens", s->max_tokens);
     const uint64_t angles = (uint64_t)s->max_tokens * (uint64_t)c->rope.n_rot * sizeof(float);
     const uint64_t row = ((uint64_t)c->hidden * 2 + (uint64_t)c->ffn * 3 +
-                          (uint64_t)c->head_dim * (3 * (uint64_t)c->n_heads + 2 * (uint64_t)c->n_kv_heads)) * sizeof(float);
+                          (uint64_t)c->head_dim * (3 * (uint64_t)c->n_heads + 2 * (uint64_t)c->n_kv_heads)) *
+                         sizeof(float);
     if (!sumi_add_u64(kv, angles + row * (uint64_t)s->max_rows, &total)) total = UINT64_MAX;
     return sumi_memory_check(total, err, "session: %" PRId32 " tokens of context", s->max_tokens);
 }
@@ -78,7 +79,8 @@ static sumi_status init(sumi_session *s, sumi_error *err)
     return sumi_buffer_new(&s->argmax, s->model->device, (size_t)s->max_logit_rows * sizeof(uint32_t), err);
 }
 
-sumi_status sumi_session_new(sumi_session **out, sumi_model *model, const sumi_session_options *options, sumi_error *err)
+sumi_status sumi_session_new(sumi_session **out, sumi_model *model, const sumi_session_options *options,
+                             sumi_error *err)
 {
     if (!out) return sumi_fail(err, SUMI_EINVAL, "session: out is NULL");
     *out = NULL;
@@ -184,12 +186,14 @@ static sumi_status check_tokens(const sumi_session *s, const int32_t *tokens, in
     if (!s) return sumi_fail(err, SUMI_EINVAL, "session: is NULL");
     if (!tokens || n < 1) return sumi_fail(err, SUMI_EINVAL, "session: %" PRId32 " tokens to evaluate", n);
     if (n > s->max_tokens - s->n_tokens)
-        return sumi_fail(err, SUMI_ELIMIT, "session: %" PRId32 " tokens after %" PRId32 ", the context holds %" PRId32, n,
-                         s->n_tokens, s->max_tokens);
+        return sumi_fail(err, SUMI_ELIMIT,
+                         "session: %" PRId32 " tokens after %" PRId32 ", the context holds %" PRId32, n, s->n_tokens,
+                         s->max_tokens);
     for (int32_t i = 0; i < n; i++)
         if (tokens[i] < 0 || tokens[i] >= s->model->config.vocab)
-            return sumi_fail(err, SUMI_EINVAL, "session: token %" PRId32 " of the input is %" PRId32 ", the vocabulary has %" PRId32,
-                             i, tokens[i], s->model->config.vocab);
+            return sumi_fail(err, SUMI_EINVAL,
+                             "session: token %" PRId32 " of the input is %" PRId32 ", the vocabulary has %" PRId32, i,
+                             tokens[i], s->model->config.vocab);
     return SUMI_OK;
 }
 
@@ -201,14 +205,16 @@ static sumi_status reserve_logits(sumi_session *s, int32_t n_rows, sumi_error *e
         return sumi_fail(err, SUMI_ENOMEM, "session: %" PRId32 " rows of logits", n_rows);
     if (n_floats <= s->max_host_floats) return SUMI_OK;
     float *grown = realloc(s->host_logits, (size_t)n_bytes);
-    if (!grown) return sumi_fail(err, SUMI_ENOMEM, "session: %" PRId32 " rows of logits, %" PRIu64 " bytes", n_rows, n_bytes);
+    if (!grown)
+        return sumi_fail(err, SUMI_ENOMEM, "session: %" PRId32 " rows of logits, %" PRIu64 " bytes", n_rows, n_bytes);
     s->host_logits = grown;
     s->max_host_floats = (size_t)n_floats;
     return SUMI_OK;
 }
 
 /* Evaluate tokens [0, n) as one pass, with logits of the last n_logit_rows appended to the host's. */
-static sumi_status append_chunk(sumi_session *s, const int32_t *tokens, int32_t n, int32_t n_logit_rows, sumi_error *err)
+static sumi_status append_chunk(sumi_session *s, const int32_t *tokens, int32_t n, int32_t n_logit_rows,
+                                sumi_error *err)
 {
     sumi_status st = send_inputs(s, tokens, s->n_tokens, n, err);
     if (st) return st;
@@ -281,7 +287,8 @@ static sumi_status read_choices(sumi_session *s, int32_t n, int32_t *next, sumi_
     return SUMI_OK;
 }
 
-sumi_status sumi_session_verify(sumi_session *session, const int32_t *tokens, int32_t n, int32_t *next, sumi_error *err)
+sumi_status sumi_session_verify(sumi_session *session, const int32_t *tokens, int32_t n, int32_t *next,
+                                sumi_error *err)
 {
     sumi_session *s = session;
     sumi_status st = check_tokens(s, tokens, n, err);
@@ -319,14 +326,14 @@ sumi_status sumi_session_truncate(sumi_session *session, int32_t n_tokens, sumi_
 
 /* ---- Looking inside -------------------------------------------------------------------------------------- */
 
-sumi_status sumi_session_read_kv(const sumi_session *session, int32_t i_layer, int32_t which, float *dst, size_t n_floats,
-                                 sumi_error *err)
+sumi_status sumi_session_read_kv(const sumi_session *session, int32_t i_layer, int32_t which, float *dst,
+                                 size_t n_floats, sumi_error *err)
 {
     if (!session || !dst) return sumi_fail(err, SUMI_EINVAL, "read_kv: %s is NULL", session ? "dst" : "session");
     const sumi_config *c = &session->model->config;
     if (i_layer < 0 || i_layer >= c->n_layers || which < 0 || which > 1)
-        return sumi_fail(err, SUMI_EINVAL, "read_kv: layer %" PRId32 " of %" PRId32 ", part %" PRId32 " of 2", i_layer,
-                         c->n_layers, which);
+        return sumi_fail(err, SUMI_EINVAL, "read_kv: layer %" PRId32 " of %" PRId32 ", part %" PRId32 " of 2",
+                         i_layer, c->n_layers, which);
     const size_t hd = (size_t)c->head_dim, needed = (size_t)session->n_tokens * (size_t)c->n_kv_heads * hd;
     if (n_floats != needed)
         return sumi_fail(err, SUMI_EINVAL, "read_kv: room for %zu floats, there are %zu", n_floats, needed);
@@ -335,9 +342,12 @@ sumi_status sumi_session_read_kv(const sumi_session *session, int32_t i_layer, i
     uint8_t head[256 * sizeof(float)];
     for (int32_t t = 0; t < session->n_tokens; t++) {
         for (int32_t h = 0; h < c->n_kv_heads; h++) {
-            const size_t block = (size_t)i_layer * (size_t)session->kv.n_blocks + session->blocks[t / SUMI_KV_BLOCK_TOKENS];
-            const size_t row = (block * (size_t)c->n_kv_heads + (size_t)h) * SUMI_KV_BLOCK_TOKENS + (size_t)(t % SUMI_KV_BLOCK_TOKENS);
-            const sumi_status st = sumi_buffer_read(which ? session->kv.v : session->kv.k, row * hd * item, head, hd * item, err);
+            const size_t block =
+                (size_t)i_layer * (size_t)session->kv.n_blocks + session->blocks[t / SUMI_KV_BLOCK_TOKENS];
+            const size_t row = (block * (size_t)c->n_kv_heads + (size_t)h) * SUMI_KV_BLOCK_TOKENS +
+                               (size_t)(t % SUMI_KV_BLOCK_TOKENS);
+            const sumi_status st =
+                sumi_buffer_read(which ? session->kv.v : session->kv.k, row * hd * item, head, hd * item, err);
             if (st) return st;
             format->to_float(dst + ((size_t)t * (size_t)c->n_kv_heads + (size_t)h) * hd, head, (int64_t)hd);
         }
@@ -370,9 +380,12 @@ sumi_status sumi_session_explain_not_finite(sumi_session *s, sumi_error *err)
         bool finite;
         if (is_finite_after(s, n, &finite, NULL)) break;
         if (!finite)
-            return sumi_fail(err, SUMI_ENUMERIC, "%s: no finite logit after token %" PRId32 ": numbers go bad in layer %" PRId32,
+            return sumi_fail(err, SUMI_ENUMERIC,
+                             "%s: no finite logit after token %" PRId32 ": numbers go bad in layer %" PRId32,
                              sumi_gguf_path(s->model->file), s->n_tokens - 1, n - 1);
     }
-    return sumi_fail(err, SUMI_ENUMERIC, "%s: no finite logit after token %" PRId32 ": numbers go bad in the output layer or before this token",
+    return sumi_fail(err, SUMI_ENUMERIC,
+                     "%s: no finite logit after token %" PRId32
+                     ": numbers go bad in the output layer or before this token",
                      sumi_gguf_path(s->model->file), s->n_tokens - 1);
 }

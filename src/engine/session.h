@@ -7,7 +7,7 @@
 /* Places of the small integer inputs of a pass, in one buffer so that one copy sends them all. */
 typedef struct sumi_inputs {
     sumi_buffer *buffer;
-    uint32_t *staging;      /* host copy, n_items */
+    uint32_t *staging; /* host copy, n_items */
     size_t n_items;
     size_t ids, positions, slots, first_row, context_len, block_table; /* item offsets */
 } sumi_inputs;
@@ -17,7 +17,7 @@ struct sumi_session {
     sumi_mode mode;
     int32_t max_tokens, max_blocks, max_rows; /* max_rows: of one pass */
     int32_t n_tokens;
-    int32_t *tokens; /* [max_tokens] history */
+    int32_t *tokens;  /* [max_tokens] history */
     uint32_t *blocks; /* [max_blocks] block table; block i of the private pool is logical block i */
     sumi_kv_pool kv;
     sumi_rope_table rope;

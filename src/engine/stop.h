@@ -7,8 +7,8 @@
 typedef struct sumi_stop {
     const char *const *strings; /* borrowed */
     int32_t n_strings;
-    size_t max_bytes;           /* of the longest */
-    char *held;                 /* text that may yet become a stop string */
+    size_t max_bytes; /* of the longest */
+    char *held;       /* text that may yet become a stop string */
     size_t n_held, max_held;
 } sumi_stop;
 

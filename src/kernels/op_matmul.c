@@ -6,8 +6,9 @@
 #include "quant/quant.h"
 
 enum {
-    ROW_TILE = 16,  /* weight rows per piece of work: the smallest share of a thread */
-    TOKEN_TILE = 64 /* activation rows that a tile of weights is used for while they stay in cache */
+    ROW_TILE = 16,      /* weight rows per piece of work: the smallest share of a thread */
+    FLOAT_ROW_TILE = 4, /* the same where rows are widened to float32: they should stay in the first cache */
+    TOKEN_TILE = 64     /* activation rows that a tile of weights is used for while they stay in cache */
 };
 
 static int32_t n_groups_of(const sumi_weight *w) { return (w->n_cols + SUMI_Q8_GROUP - 1) / SUMI_Q8_GROUP; }
@@ -45,7 +46,7 @@ sumi_status sumi_check_matmul(const void *args, sumi_error *err)
 }
 
 /* Shared scratch, integer form: int8 rows, then their scales, then a tile of results per thread.
- * Float form: a widened weight row per thread. */
+ * Float form: a tile of widened weight rows per thread. */
 static size_t q_bytes(const sumi_matmul_args *a)
 {
     return (size_t)a->n_tokens * (size_t)n_groups_of(a->w) * SUMI_Q8_GROUP;
@@ -55,12 +56,17 @@ static size_t d_bytes(const sumi_matmul_args *a) { return (size_t)a->n_tokens * 
 
 static size_t align64(size_t n) { return (n + 63) / 64 * 64; }
 
+static size_t float_tile_bytes(const sumi_matmul_args *a)
+{
+    return align64((size_t)a->w->n_cols * FLOAT_ROW_TILE * sizeof(float));
+}
+
 size_t sumi_scratch_matmul(const void *args, int32_t n_threads)
 {
     const sumi_matmul_args *a = args;
     if (is_integer(a))
         return align64(q_bytes(a)) + align64(d_bytes(a)) + (size_t)n_threads * ROW_TILE * TOKEN_TILE * sizeof(float);
-    return (size_t)n_threads * align64((size_t)a->w->n_cols * sizeof(float));
+    return (size_t)n_threads * float_tile_bytes(a);
 }
 
 static void quantize(const sumi_matmul_args *a, const sumi_run *run, int8_t *q, float *d)
@@ -120,21 +126,37 @@ static void run_integer(const sumi_matmul_args *a, const sumi_run *run)
     }
 }
 
+/* Rows r .. r+n_rows-1, widened in `tile`, with every token: a row of x is read once for the whole tile. */
+static void multiply_float_tile(const sumi_matmul_args *a, const sumi_run *run, const float *tile, int64_t first_row,
+                                int64_t n_rows)
+{
+    const int64_t n_cols = a->w->n_cols;
+    const float *bias = sumi_floats(a->bias), *residual = sumi_floats(a->residual);
+    for (int64_t t = 0; t < a->n_tokens; t++) {
+        const float *x = sumi_floats(a->x) + t * n_cols;
+        const int64_t at = t * a->w->n_rows + first_row;
+        float *y = sumi_floats(a->y) + at;
+        for (int64_t r = 0; r < n_rows; r++) {
+            float v = run->k->dot_f32(tile + r * n_cols, x, n_cols);
+            if (bias) v += bias[first_row + r];
+            if (residual) v += residual[at + r];
+            y[r] = v;
+        }
+    }
+}
+
 static void run_float(const sumi_matmul_args *a, const sumi_run *run)
 {
     const sumi_weight *w = a->w;
-    float *row = (float *)(run->scratch + (size_t)run->i_thread * align64((size_t)w->n_cols * sizeof(float)));
-    const float *bias = sumi_floats(a->bias), *residual = sumi_floats(a->residual);
+    const sumi_format *f = sumi_format_of(w->type);
+    float *tile = (float *)(run->scratch + (size_t)run->i_thread * float_tile_bytes(a));
     int64_t begin, end;
-    sumi_pool_share(w->n_rows, 1, run->i_thread, run->n_threads, &begin, &end);
-    for (int64_t r = begin; r < end; r++) {
-        sumi_format_of(w->type)->to_float(row, w->data + (size_t)r * w->row_bytes, w->n_cols);
-        for (int64_t t = 0; t < a->n_tokens; t++) {
-            float v = run->k->dot_f32(row, sumi_floats(a->x) + t * w->n_cols, w->n_cols);
-            if (bias) v += bias[r];
-            if (residual) v += residual[t * w->n_rows + r];
-            sumi_floats(a->y)[t * w->n_rows + r] = v;
-        }
+    sumi_pool_share(w->n_rows, FLOAT_ROW_TILE, run->i_thread, run->n_threads, &begin, &end);
+    for (int64_t r = begin; r < end; r += FLOAT_ROW_TILE) {
+        const int64_t n_rows = end - r < FLOAT_ROW_TILE ? end - r : FLOAT_ROW_TILE;
+        for (int64_t i = 0; i < n_rows; i++)
+            f->to_float(tile + i * w->n_cols, w->data + (size_t)(r + i) * w->row_bytes, w->n_cols);
+        multiply_float_tile(a, run, tile, r, n_rows);
     }
 }
 

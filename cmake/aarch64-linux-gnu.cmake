@@ -1,0 +1,23 @@
+# Cross build for AArch64 Linux with Debian's compiler, tests under qemu-aarch64.
+#
+#   cmake -G Ninja -B build-arm64 --toolchain cmake/aarch64-linux-gnu.cmake [-DSUMI_SYSROOT=DIR]
+#
+# SUMI_SYSROOT: a folder with the AArch64 packages of the libraries unpacked (.ci/arm64_sysroot makes one). The C
+# library comes with the compiler.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES SUMI_SYSROOT)
+
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
+if(SUMI_SYSROOT)
+  set(lib ${SUMI_SYSROOT}/usr/lib/aarch64-linux-gnu)
+  list(APPEND CMAKE_CROSSCOMPILING_EMULATOR -E LD_LIBRARY_PATH=${lib})
+  set(CMAKE_EXE_LINKER_FLAGS_INIT -Wl,-rpath-link,${lib})
+  set(ENV{PKG_CONFIG_LIBDIR} ${lib}/pkgconfig:${SUMI_SYSROOT}/usr/share/pkgconfig)
+  set(ENV{PKG_CONFIG_SYSROOT_DIR} ${SUMI_SYSROOT})
+  set(CMAKE_FIND_ROOT_PATH ${SUMI_SYSROOT} /usr/aarch64-linux-gnu)
+endif()
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
