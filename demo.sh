@@ -5,4 +5,4 @@
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 "$root/tools/build.sh" sumi
-exec "$root/build/sumi" run -m "$root/models/sumi-tales-40m-q1_0.gguf" -p "Once upon a time" --seed 4 "$@"
+exec "$root/build/sumi" run -m "$root/models/sumi-tales-40m-q1_0.gguf" -p "Once upon a time" --seed 11 "$@"

@@ -1,5 +1,5 @@
 # sumi bench: llama-bench's table and fields.
-# shellcheck shell=sh disable=SC1091
+# shellcheck shell=sh disable=SC1091,SC2154
 . "$(dirname "$0")/checks.sh"
 
 model=$DATA/golden/qwen3-q1.gguf

@@ -1,5 +1,5 @@
 # sumi chat with lines from a pipe.
-# shellcheck shell=sh disable=SC1091
+# shellcheck shell=sh disable=SC1091,SC2154
 . "$(dirname "$0")/checks.sh"
 
 chat() {

@@ -1,5 +1,6 @@
 /* drive_pty STEP... -- COMMAND... - run a command on a terminal of its own and act as the person in front of it.
  *   wait:TEXT   read what the command prints until TEXT has come after the last step
+ *   edit        wait until the command takes single keys; before that, the terminal itself would act on Ctrl-D
  *   send:TEXT   type TEXT
  *   key:N       type the byte N (3: Ctrl-C, 4: Ctrl-D, 13: Enter)
  * Then reads to the end. Everything printed goes to stdout; the exit status is the command's, 128 + N for signal N,
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 enum { LIMIT_MS = 60000, STATUS_LATE = 124, MAX_BYTES = 1 << 20 };
@@ -52,6 +54,18 @@ static int wait_for(screen *s, const char *text)
     }
 }
 
+static int wait_for_editing(const screen *s)
+{
+    for (int waited_ms = 0; waited_ms < LIMIT_MS; waited_ms += 10) {
+        struct termios mode;
+        if (tcgetattr(s->terminal, &mode)) break;
+        if (!(mode.c_lflag & ICANON)) return 0;
+        poll(NULL, 0, 10);
+    }
+    fprintf(stderr, "drive_pty: the command does not edit lines\n");
+    return STATUS_LATE;
+}
+
 static int type(screen *s, const char *text, size_t n_bytes)
 {
     return write(s->terminal, text, n_bytes) == (ssize_t)n_bytes ? 0 : STATUS_LATE;
@@ -60,6 +74,7 @@ static int type(screen *s, const char *text, size_t n_bytes)
 static int take_step(screen *s, const char *step)
 {
     if (!strncmp(step, "wait:", 5)) return wait_for(s, step + 5);
+    if (!strcmp(step, "edit")) return wait_for_editing(s);
     if (!strncmp(step, "send:", 5)) return type(s, step + 5, strlen(step + 5));
     if (!strncmp(step, "key:", 4)) return type(s, (const char[]){ (char)strtol(step + 4, NULL, 10) }, 1);
     fprintf(stderr, "drive_pty: unknown step '%s'\n", step);

@@ -1,5 +1,5 @@
 # Files: what info prints, files that are not models, names that are not Latin.
-# shellcheck shell=sh disable=SC1091
+# shellcheck shell=sh disable=SC1091,SC2154
 . "$(dirname "$0")/checks.sh"
 
 run 0 "$SUMI" info "$MODEL"

@@ -1,5 +1,5 @@
 # Logits against recorded ones of an independent program.
-# shellcheck shell=sh disable=SC1091
+# shellcheck shell=sh disable=SC1091,SC2154
 . "$(dirname "$0")/checks.sh"
 
 golden=$DATA/golden

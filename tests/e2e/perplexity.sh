@@ -1,6 +1,6 @@
 # Perplexity of the demonstration model on a text it was not trained on. 17.9715 is from an independent program in
 # float64; the default mode's int8 activations may cost 0.3 percent.
-# shellcheck shell=sh disable=SC1091
+# shellcheck shell=sh disable=SC1091,SC2154
 . "$(dirname "$0")/checks.sh"
 
 # within VALUE EXPECTED RELATIVE

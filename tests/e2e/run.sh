@@ -1,5 +1,5 @@
 # sumi run: the same text whatever computes it, prompts from everywhere, output to anywhere.
-# shellcheck shell=sh disable=SC1091
+# shellcheck shell=sh disable=SC1091,SC2154
 . "$(dirname "$0")/checks.sh"
 
 story() {

@@ -1,5 +1,5 @@
 # Text to ids and back.
-# shellcheck shell=sh disable=SC1091
+# shellcheck shell=sh disable=SC1091,SC2154
 . "$(dirname "$0")/checks.sh"
 
 text='Once upon a time, "Grüße" 你好 🐉  end'

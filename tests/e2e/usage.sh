@@ -1,5 +1,5 @@
 # Wrong use: exit status 2 and one line that names what is wrong.
-# shellcheck shell=sh disable=SC1091
+# shellcheck shell=sh disable=SC1091,SC2154
 . "$(dirname "$0")/checks.sh"
 
 run 0 "$SUMI"
