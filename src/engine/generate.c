@@ -153,7 +153,7 @@ sumi_status sumi_generate(sumi_session *session, sumi_sampler *sampler, const in
                           const sumi_generate_options *options, sumi_generate_result *result, sumi_error *err)
 {
     const sumi_generate_options chosen = options ? *options : sumi_generate_defaults();
-    sumi_generate_result local;
+    sumi_generate_result local = { 0 };
     sumi_generate_result *r = result ? result : &local;
     *r = (sumi_generate_result){ 0 };
     sumi_status st = check(session, sampler, prompt, n_prompt, err);

@@ -13,7 +13,7 @@ static double negative_log_likelihood(const float *logits, int32_t vocab, int32_
     for (int32_t i = 0; i < vocab; i++)
         if (logits[i] > max) max = logits[i];
     for (int32_t i = 0; i < vocab; i++) sum += exp(logits[i] - max);
-    return max + log(sum) - logits[token];
+    return sum > 0 ? max + log(sum) - logits[token] : NAN; /* a row without a number */
 }
 
 typedef struct score {

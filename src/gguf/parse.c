@@ -47,7 +47,7 @@ sumi_status sumi_gguf_take(sumi_gguf_cursor *c, const char *field, uint64_t n, c
 
 sumi_status sumi_gguf_take_u32(sumi_gguf_cursor *c, const char *field, uint32_t *out)
 {
-    const uint8_t *p = NULL;
+    const uint8_t *p = c->g->file.data; /* replaced on success */
     const sumi_status status = sumi_gguf_take(c, field, 4, &p);
     if (!status) *out = sumi_load_u32(p);
     return status;
@@ -55,7 +55,7 @@ sumi_status sumi_gguf_take_u32(sumi_gguf_cursor *c, const char *field, uint32_t 
 
 sumi_status sumi_gguf_take_u64(sumi_gguf_cursor *c, const char *field, uint64_t *out)
 {
-    const uint8_t *p = NULL;
+    const uint8_t *p = c->g->file.data; /* replaced on success */
     const sumi_status status = sumi_gguf_take(c, field, 8, &p);
     if (!status) *out = sumi_load_u64(p);
     return status;
@@ -64,7 +64,7 @@ sumi_status sumi_gguf_take_u64(sumi_gguf_cursor *c, const char *field, uint64_t 
 sumi_status sumi_gguf_take_string(sumi_gguf_cursor *c, const char *field, sumi_str *out)
 {
     uint64_t n_bytes;
-    const uint8_t *p = NULL;
+    const uint8_t *p = c->g->file.data; /* replaced on success */
     sumi_status status = sumi_gguf_take_u64(c, field, &n_bytes);
     if (!status) status = sumi_gguf_take(c, field, n_bytes, &p);
     if (!status) *out = (sumi_str){ (const char *)p, (size_t)n_bytes };

@@ -21,34 +21,36 @@ bool sumi_has_tensor(const sumi_loader *l, int32_t i_layer, const char *name)
     return sumi_gguf_find_tensor(l->model->file, full) != NULL;
 }
 
-/* The tensor of that name with exactly these dimensions, of a type that can be decoded. */
-static sumi_status find(sumi_loader *l, const sumi_gguf_tensor **out, const char *name, int64_t n_cols,
-                        int64_t n_rows)
+/* The tensor of that name with exactly these dimensions, of a type that can be decoded; NULL, and why in *status. */
+static const sumi_gguf_tensor *find(const sumi_loader *l, const char *name, int64_t n_cols, int64_t n_rows,
+                                    sumi_status *status)
 {
     const char *path = sumi_gguf_path(l->model->file);
     const sumi_gguf_tensor *t = sumi_gguf_find_tensor(l->model->file, name);
-    if (!t) return sumi_fail(l->err, SUMI_EFORMAT, "%s: tensor %s is missing", path, name);
-    if (!t->format) {
+    if (!t) {
+        *status = sumi_fail(l->err, SUMI_EFORMAT, "%s: tensor %s is missing", path, name);
+    } else if (!t->format) {
         const char *type = sumi_gguf_type_name(t->type_id);
-        return sumi_fail(l->err, SUMI_EUNSUPPORTED, "%s: tensor %s: type %s (%" PRIu32 ") is not supported", path,
-                         name, type ? type : "?", t->type_id);
+        *status = sumi_fail(l->err, SUMI_EUNSUPPORTED, "%s: tensor %s: type %s (%" PRIu32 ") is not supported", path,
+                            name, type ? type : "?", t->type_id);
+    } else if (t->dims[0] != n_cols || t->dims[1] != n_rows || t->dims[2] != 1 || t->dims[3] != 1) {
+        *status = sumi_fail(l->err, SUMI_EFORMAT,
+                            "%s: tensor %s: shape is [%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+                            "], the keys ask for [%" PRId64 ", %" PRId64 "]",
+                            path, name, t->dims[0], t->dims[1], t->dims[2], t->dims[3], n_cols, n_rows);
+    } else {
+        return t;
     }
-    if (t->dims[0] != n_cols || t->dims[1] != n_rows || t->dims[2] != 1 || t->dims[3] != 1)
-        return sumi_fail(l->err, SUMI_EFORMAT,
-                         "%s: tensor %s: shape is [%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-                         "], the keys ask for [%" PRId64 ", %" PRId64 "]",
-                         path, name, t->dims[0], t->dims[1], t->dims[2], t->dims[3], n_cols, n_rows);
-    *out = t;
-    return SUMI_OK;
+    return NULL;
 }
 
 sumi_status sumi_load_vector(sumi_loader *l, sumi_view *out, int32_t i_layer, const char *name, int32_t n)
 {
     char full[MAX_NAME];
     tensor_name(full, i_layer, name);
-    const sumi_gguf_tensor *t = NULL;
-    sumi_status st = find(l, &t, full, n, 1);
-    if (st) return st;
+    sumi_status st = SUMI_OK;
+    const sumi_gguf_tensor *t = find(l, full, n, 1, &st);
+    if (!t) return st;
     float *values = malloc((size_t)n * sizeof *values);
     if (!values) return sumi_fail(l->err, SUMI_ENOMEM, "model: %" PRId32 " floats", n);
     t->format->to_float(values, t->data, n);
@@ -71,22 +73,25 @@ sumi_status sumi_load_matrix(sumi_loader *l, sumi_weight **out, int32_t i_layer,
                              int32_t n_parts, int32_t n_cols)
 {
     sumi_model *m = l->model;
-    const sumi_gguf_tensor *tensors[SUMI_MAX_PARTS] = { NULL };
+    const sumi_gguf_tensor *tensors[SUMI_MAX_PARTS];
     sumi_weight_part data[SUMI_MAX_PARTS];
-    sumi_status st;
+    sumi_dtype type = SUMI_F32; /* of all parts */
+    sumi_status st = SUMI_OK;
     for (int32_t i = 0; i < n_parts; i++) {
         char full[MAX_NAME];
         tensor_name(full, i_layer, parts[i].name);
-        if ((st = find(l, &tensors[i], full, n_cols, parts[i].n_rows))) return st;
-        if (tensors[i]->format != tensors[0]->format)
+        tensors[i] = find(l, full, n_cols, parts[i].n_rows, &st);
+        if (!tensors[i]) return st;
+        if (i == 0) type = tensors[i]->format->type;
+        if (tensors[i]->format->type != type)
             return sumi_fail(l->err, SUMI_EUNSUPPORTED,
                              "%s: tensor %s is %s, its neighbour %s of layer %" PRId32 " is %s: "
                              "mixed types in one projection are not supported",
                              sumi_gguf_path(m->file), full, tensors[i]->format->name, parts[0].name, i_layer,
-                             tensors[0]->format->name);
+                             sumi_dtype_name(type));
         data[i] = (sumi_weight_part){ tensors[i]->data, parts[i].n_rows };
     }
-    st = sumi_weight_new(out, m->device, tensors[0]->format->type, n_cols, data, n_parts, l->err);
+    st = sumi_weight_new(out, m->device, type, n_cols, data, n_parts, l->err);
     if (st) return st;
     m->weight_bytes += sumi_weight_size_bytes(*out);
     const sumi_file *file = sumi_gguf_file(m->file);

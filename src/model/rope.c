@@ -38,7 +38,7 @@ sumi_status sumi_rope_table_init(sumi_rope_table *table, const sumi_model *model
     const sumi_rope_config *r = &model->config.rope;
     const size_t n_pairs = (size_t)r->n_rot / 2, n = (size_t)n_positions * n_pairs;
     *table = (sumi_rope_table){ .n_positions = n_positions };
-    double *frequency = malloc(n_pairs * sizeof *frequency);
+    double *frequency = calloc(n_pairs, sizeof *frequency);
     float *angles = malloc(2 * n_pairs * sizeof *angles);
     sumi_status st = frequency && angles ? SUMI_OK : sumi_fail(err, SUMI_ENOMEM, "rope: %zu pairs", n_pairs);
     if (st == SUMI_OK) st = sumi_buffer_new(&table->cos, model->device, n * sizeof(float), err);

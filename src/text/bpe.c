@@ -226,6 +226,7 @@ static void merge_all(const sumi_merges *m, symbol *symbols, int32_t n, uint64_t
 sumi_status sumi_bpe_encode(const sumi_merges *m, const sumi_vocabulary *v, sumi_bpe_scratch *scratch,
                             const char *text, int32_t n_bytes, sumi_ids *ids, sumi_error *err)
 {
+    if (n_bytes < 1) return SUMI_OK;
     sumi_status st = reserve(scratch, n_bytes, err);
     if (!st) st = start_symbols(m, v, text, n_bytes, scratch->symbols, err);
     if (!st) st = sumi_ids_reserve(ids, n_bytes, err);

@@ -14,7 +14,7 @@ typedef struct sumi_ids {
 /* Room for n_more ids beyond the present ones. Errors: SUMI_ENOMEM, the list is unchanged. */
 static inline sumi_status sumi_ids_reserve(sumi_ids *ids, int64_t n_more, sumi_error *err)
 {
-    if (n_more <= ids->capacity - ids->n) return SUMI_OK;
+    if (ids->data && n_more <= ids->capacity - ids->n) return SUMI_OK;
     int64_t capacity = ids->capacity + ids->capacity / 2 + 16;
     if (capacity < ids->n + n_more) capacity = ids->n + n_more;
     int32_t *data = realloc(ids->data, (size_t)capacity * sizeof *data);

@@ -42,7 +42,9 @@ sumi_utf8_kind sumi_utf8_scan(const uint8_t *p, size_t n, int32_t *n_bytes)
 
 static size_t put_replacement(char *dst)
 {
-    memcpy(dst, "\xef\xbf\xbd", 3);
+    dst[0] = (char)0xef; /* U+FFFD */
+    dst[1] = (char)0xbf;
+    dst[2] = (char)0xbd;
     return 3;
 }
 

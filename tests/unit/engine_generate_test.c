@@ -301,7 +301,7 @@ static void test_the_first_of_several_stop_strings_wins(void **state)
     memcpy(early, t->text + t->text_ends[9] - 2, 7);
     memcpy(late, t->text + t->text_ends[25] - 2, 7);
     memcpy(almost, t->text + t->text_ends[5], 12); /* begins like the text, long before, and goes on otherwise */
-    strcat(almost, "#");
+    almost[strlen(almost)] = '#';
     const char *const stops[] = { late, almost, early };
     check_stop(t, s, stops, 3, strstr(t->text, late) < strstr(t->text, early) ? late : early);
     sumi_session_free(s);
@@ -315,7 +315,7 @@ static void test_a_stop_string_inside_a_failed_one(void **state)
     char outer[32] = "", inner[8] = "";
     memcpy(outer, t->text + t->text_ends[7] - 1, 14);
     memcpy(inner, outer + 4, 5);
-    strcat(outer, "#");
+    outer[strlen(outer)] = '#';
     const char *const stops[] = { outer, inner };
     check_stop(t, s, stops, 2, inner);
     sumi_session_free(s);
@@ -327,7 +327,7 @@ static void test_text_held_back_comes_in_the_end(void **state)
     sumi_session *s = session_open(&t->e, 128, false);
     char stop[16] = "";
     memcpy(stop, t->text + t->text_ends[N_REFERENCE - 1] - 4, 4);
-    strcat(stop, "#");
+    stop[strlen(stop)] = '#';
     const char *const stops[] = { stop };
     sumi_generate_options options = up_to(N_REFERENCE);
     options.stop = stops;

@@ -112,7 +112,7 @@ static inline void row_by_tokens(float *y, int64_t ld, const uint8_t *row, int32
     const int8_t *q[4];
     const float *d[4];
     for (int32_t t = 0; t < 4; t++) { /* missing tokens repeat the last: computed, not stored */
-        const size_t token = (size_t)(first_token + (t < n ? t : n - 1));
+        const size_t token = (size_t)first_token + (size_t)(t < n ? t : n - 1);
         q[t] = x->q + token * q_stride;
         d[t] = x->d + token * (size_t)x->n_groups;
     }

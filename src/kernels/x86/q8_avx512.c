@@ -72,7 +72,7 @@ void sumi_gemm_q1_0_q8_avx512(float *y, int64_t ld, const uint8_t *w, size_t row
     for (int32_t t = 0; t < n_tokens; t += 4) {
         const int32_t n = n_tokens - t < 4 ? n_tokens - t : 4;
         for (int32_t i = 0; i < 4; i++) { /* missing tokens repeat the last: computed, not stored */
-            const size_t token = (size_t)(t + (i < n ? i : n - 1));
+            const size_t token = (size_t)t + (size_t)(i < n ? i : n - 1);
             q[i] = x->q + token * q_stride;
             d[i] = x->d + token * (size_t)x->n_groups;
         }
