@@ -381,7 +381,7 @@ static void test_decoding_allocates_nothing(void **state)
 static void test_new_survives_any_failed_allocation(void **state)
 {
     (void)state;
-    if (!meter_can_fail) skip();
+    if (!meter_can_fail()) skip();
     engine e = engine_open(TINY_MODEL);
     const sumi_session_options options = { .max_tokens = 64 };
     const size_t before = meter_now;
@@ -411,7 +411,7 @@ static void test_new_survives_any_failed_allocation(void **state)
 static void test_eval_survives_failed_allocations(void **state)
 {
     (void)state;
-    if (!meter_can_fail) skip();
+    if (!meter_can_fail()) skip();
     engine e = engine_open(TINY_MODEL);
     sumi_session *s = session_open(&e, 64, false), *other = session_open(&e, 64, false);
     int32_t tokens[20];
