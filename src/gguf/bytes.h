@@ -20,9 +20,9 @@ static inline uint64_t sumi_load_le(const uint8_t *p, size_t n_bytes)
 static inline uint32_t sumi_load_u32(const uint8_t *p) { return (uint32_t)sumi_load_le(p, 4); }
 static inline uint64_t sumi_load_u64(const uint8_t *p) { return sumi_load_le(p, 8); }
 
-static inline void sumi_store_le(uint8_t *p, uint64_t v, size_t n_bytes)
+static inline void sumi_store_u64(uint8_t p[8], uint64_t v)
 {
-    for (size_t i = 0; i < n_bytes; i++) p[i] = (uint8_t)(v >> (8 * i));
+    for (int i = 0; i < 8; i++) p[i] = (uint8_t)(v >> (8 * i));
 }
 
 /* Bytes of one scalar; 0 for strings, arrays and ids outside the enumeration. */

@@ -161,7 +161,7 @@ static sumi_status append(sumi_gguf_writer *w, bytes *b, const void *data, size_
 static sumi_status append_le(sumi_gguf_writer *w, bytes *b, uint64_t v, size_t n_bytes)
 {
     uint8_t encoded[8];
-    sumi_store_le(encoded, v, n_bytes);
+    sumi_store_u64(encoded, v); /* the low bytes come first */
     return append(w, b, encoded, n_bytes);
 }
 
