@@ -403,9 +403,9 @@ static sumi_status encode_tensors(sumi_gguf_writer *w, bytes *b)
 static sumi_status emit_directory(sumi_gguf_writer *w)
 {
     uint8_t header[24] = { 'G', 'G', 'U', 'F' };
-    sumi_store_le(header + 4, FILE_VERSION, 4);
-    sumi_store_le(header + 8, w->n_tensors, 8);
-    sumi_store_le(header + 16, w->n_keys, 8);
+    sumi_store_u64(header + 4, FILE_VERSION); /* 4 bytes; the upper ones are overwritten next */
+    sumi_store_u64(header + 8, w->n_tensors);
+    sumi_store_u64(header + 16, w->n_keys);
     bytes records = { 0 };
     sumi_status status = check_unique(w, "key", w->key_names, sizeof *w->key_names, w->n_keys);
     if (!status) status = check_unique(w, "tensor", w->tensors, sizeof *w->tensors, w->n_tensors);
