@@ -122,7 +122,6 @@ static sumi_status generate_tokens(sumi_session *s, sumi_sampler *sampler, text_
     while (options->max_new_tokens < 0 || result->n_new_tokens < options->max_new_tokens) {
         int32_t token;
         sumi_status st = sumi_sampler_sample(sampler, sumi_session_logits(s, s->n_logits - 1), &token, err);
-        if (st == SUMI_ENUMERIC) return sumi_session_explain_not_finite(s, err);
         if (st) return st;
         sumi_sampler_accept(sampler, token);
         result->n_new_tokens++;

