@@ -210,8 +210,8 @@ typedef enum sumi_finish {
     SUMI_FINISH_CANCELLED /* the callback returned false */
 } sumi_finish;
 
-/* A piece of text: whole UTF-8 characters, n_bytes of them, never part of a stop string. Return false to stop. Between
- * chunks of a long prompt it is called with n_bytes 0, so that it can stop there too. */
+/* A piece of text: whole UTF-8 characters, n_bytes of them, never part of a stop string. Return false to stop.
+ * Between chunks of a long prompt it is called with n_bytes 0, so that it can stop there too. */
 typedef bool sumi_text_fn(void *user, const char *text, size_t n_bytes);
 
 typedef struct sumi_generate_options {
