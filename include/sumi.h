@@ -141,10 +141,10 @@ typedef enum sumi_logits_rows {
 } sumi_logits_rows;
 
 /* Append n tokens. Afterwards sumi_session_logits gives the rows asked for, until the next call on the session.
- * On failure the session is as before the call. Long inputs are evaluated in chunks; the result does not depend on
- * how a text is cut into calls, bit for bit. Errors: SUMI_EINVAL (n < 1, id outside the vocabulary), SUMI_ELIMIT
- * (context full: both numbers), SUMI_ENUMERIC (a logit is NaN or infinite: the layer where numbers go bad),
- * SUMI_ENOMEM, SUMI_EDEVICE. */
+ * On failure the tokens are as before the call and there are no logits. Long inputs are evaluated in chunks; the
+ * result does not depend on how a text is cut into calls, bit for bit. Errors: SUMI_EINVAL (n < 1, id outside the
+ * vocabulary), SUMI_ELIMIT (context full: both numbers), SUMI_ENUMERIC (a logit is NaN or infinite: the layer where
+ * numbers go bad), SUMI_ENOMEM, SUMI_EDEVICE. */
 SUMI_API sumi_status sumi_session_eval(sumi_session *session, const int32_t *tokens, int32_t n, sumi_logits_rows rows,
                                        sumi_error *err);
 

@@ -274,16 +274,19 @@ static sumi_status check_logits(sumi_session *s, int32_t n_rows, sumi_error *err
     return SUMI_OK;
 }
 
-/* Evaluate tokens [0, n) as one pass, with logits of the last n_logit_rows appended to the host's. */
+/* Evaluate tokens [0, n) as one pass, with logits of the last n_logit_rows appended to the host's, and their greedy
+ * choices in `next` (may be NULL). */
 static sumi_status append_chunk(sumi_session *s, const int32_t *tokens, int32_t n, int32_t n_logit_rows,
-                                sumi_error *err)
+                                int32_t *next, sumi_error *err)
 {
     sumi_status st = send_inputs(s, tokens, s->n_tokens, n, err);
     if (st) return st;
     sumi_pass pass = new_pass(s, n);
     pass.first_logit_row = n - n_logit_rows;
     pass.n_logit_rows = n_logit_rows;
+    if (next) pass.argmax = (sumi_view){ s->argmax, 0 };
     if ((st = run_pass(s, &pass, err))) return st;
+    if (next && (st = sumi_buffer_read(s->argmax, 0, next, (size_t)n_logit_rows * sizeof *next, err))) return st;
     if (n_logit_rows) {
         const size_t vocab = (size_t)s->model->config.vocab;
         st = sumi_buffer_read(s->logits, 0, s->host_logits + (size_t)s->n_logits * vocab,
@@ -311,10 +314,17 @@ sumi_status sumi_session_append(sumi_session *s, const int32_t *tokens, int32_t 
         const int32_t chunk = min_i32(n - done, max_chunk);
         const bool is_last = done + chunk == n;
         const int32_t n_rows = rows == SUMI_LOGITS_ALL ? chunk : rows == SUMI_LOGITS_LAST && is_last ? 1 : 0;
-        if ((st = append_chunk(s, tokens + done, chunk, n_rows, err))) return st;
+        if ((st = append_chunk(s, tokens + done, chunk, n_rows, NULL, err))) return st;
         done += chunk;
     }
     return SUMI_OK;
+}
+
+/* After a failure: the tokens of before, and no logits. Cache rows beyond them are not read again. */
+static void undo(sumi_session *s, int32_t n_tokens)
+{
+    s->n_tokens = n_tokens;
+    s->n_logits = 0;
 }
 
 sumi_status sumi_session_eval(sumi_session *session, const int32_t *tokens, int32_t n, sumi_logits_rows rows,
@@ -323,7 +333,7 @@ sumi_status sumi_session_eval(sumi_session *session, const int32_t *tokens, int3
     if (!session) return sumi_fail(err, SUMI_EINVAL, "session: is NULL");
     const int32_t before = session->n_tokens;
     const sumi_status st = sumi_session_append(session, tokens, n, rows, NULL, NULL, err);
-    if (st) session->n_tokens = before; /* the cache rows beyond are not read again */
+    if (st) undo(session, before);
     return st;
 }
 
@@ -331,22 +341,6 @@ const float *sumi_session_logits(const sumi_session *session, int32_t i_row)
 {
     if (!session || i_row < 0 || i_row >= session->n_logits) return NULL;
     return session->host_logits + (size_t)i_row * (size_t)session->model->config.vocab;
-}
-
-/* The greedy choices of the rows of a pass, each with a look at its logit: a choice among NaNs is none. */
-static sumi_status read_choices(sumi_session *s, int32_t n, int32_t *next, sumi_error *err)
-{
-    for (int32_t i = 0; i < n; i++) {
-        uint32_t id;
-        float logit;
-        sumi_status st = sumi_buffer_read(s->argmax, (size_t)i * sizeof id, &id, sizeof id, err);
-        if (st) return st;
-        const size_t at = ((size_t)i * (size_t)s->model->config.vocab + id) * sizeof logit;
-        if ((st = sumi_buffer_read(s->logits, at, &logit, sizeof logit, err))) return st;
-        if (!isfinite(logit)) return sumi_fail(err, SUMI_ENUMERIC, "verify: row %" PRId32 " has no finite logit", i);
-        next[i] = (int32_t)id;
-    }
-    return SUMI_OK;
 }
 
 sumi_status sumi_session_verify(sumi_session *session, const int32_t *tokens, int32_t n, int32_t *next,
@@ -357,21 +351,14 @@ sumi_status sumi_session_verify(sumi_session *session, const int32_t *tokens, in
     if (st) return st;
     if (!next) return sumi_fail(err, SUMI_EINVAL, "verify: next is NULL");
     const int32_t before = s->n_tokens;
-    s->n_logits = 0;
-    for (int32_t done = 0; done < n && st == SUMI_OK;) {
+    st = reserve_logits(s, min_i32(n, s->max_logit_rows), err);
+    for (int32_t done = 0; done < n && st == SUMI_OK; done += s->max_logit_rows) {
         const int32_t chunk = min_i32(n - done, s->max_logit_rows);
-        sumi_pass pass = new_pass(s, chunk);
-        pass.n_logit_rows = chunk;
-        pass.argmax = (sumi_view){ s->argmax, 0 };
-        st = send_inputs(s, tokens + done, s->n_tokens, chunk, err);
-        if (st == SUMI_OK) st = run_pass(s, &pass, err);
-        if (st == SUMI_OK) st = read_choices(s, chunk, next + done, err);
-        if (st) break;
-        memcpy(s->tokens + s->n_tokens, tokens + done, (size_t)chunk * sizeof *tokens);
-        s->n_tokens += chunk;
-        done += chunk;
+        s->n_logits = 0; /* looked at, not kept */
+        st = append_chunk(s, tokens + done, chunk, chunk, next + done, err);
     }
-    if (st) s->n_tokens = before;
+    s->n_logits = 0;
+    if (st) undo(s, before);
     return st;
 }
 

@@ -65,6 +65,13 @@ sumi_status sumi_check_view(const char *op, const char *name, sumi_view view, in
                             sumi_error *err);
 sumi_status sumi_check_min(const char *op, const char *name, int64_t value, int64_t min, sumi_error *err);
 
+/* Product of two counts, neither negative, for the checks: INT64_MAX, which no buffer holds, when it does not fit. */
+static inline int64_t sumi_items(int64_t a, int64_t b)
+{
+    int64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
 static inline bool sumi_view_is_absent(sumi_view v) { return v.buffer == NULL; }
 static inline float *sumi_floats(sumi_view v) { return v.buffer ? (float *)(v.buffer->data + v.offset_bytes) : NULL; }
 static inline uint32_t *sumi_u32s(sumi_view v) { return (uint32_t *)(v.buffer->data + v.offset_bytes); }

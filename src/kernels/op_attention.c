@@ -34,8 +34,8 @@ sumi_status sumi_check_attention(const void *args, sumi_error *err)
     if (a->kv_type != SUMI_KV_F16 && a->kv_type != SUMI_KV_F32)
         return sumi_fail(err, SUMI_EINVAL, "%s: kv_type is %d, must be 0 (f16) or 1 (f32)", op, (int)a->kv_type);
     if (!isfinite(a->scale)) return sumi_fail(err, SUMI_EINVAL, "%s: scale is not finite", op);
-    const int64_t n = (int64_t)a->n_tokens * a->n_heads * a->head_dim;
-    const int64_t pool = (int64_t)a->n_blocks * a->n_kv_heads * BLOCK * a->head_dim;
+    const int64_t n = sumi_items((int64_t)a->n_tokens * a->n_heads, a->head_dim);
+    const int64_t pool = sumi_items((int64_t)a->n_blocks * a->n_kv_heads, BLOCK * a->head_dim);
     const int32_t kv_bytes = sumi_kv_item_bytes(a->kv_type);
     if ((st = sumi_check_view(op, "q", a->q, n, 4, err))) return st;
     if ((st = sumi_check_view(op, "out", a->out, n, 4, err))) return st;

@@ -37,10 +37,12 @@ sumi_status sumi_check_qkv_rope_cache(const void *args, sumi_error *err)
     sumi_status st;
     if ((st = check_shape(a, err))) return st;
     const int64_t row = ((int64_t)a->n_heads + 2 * (int64_t)a->n_kv_heads) * a->head_dim;
-    const int64_t pool = (int64_t)a->n_blocks * a->n_kv_heads * SUMI_KV_BLOCK_TOKENS * a->head_dim;
+    const int64_t pool = sumi_items((int64_t)a->n_blocks * a->n_kv_heads, SUMI_KV_BLOCK_TOKENS * a->head_dim);
+    const int64_t n_q = sumi_items((int64_t)a->n_tokens * a->n_heads, a->head_dim);
+    const int64_t n_qkv = sumi_items(row, a->n_tokens);
     const int32_t kv_bytes = sumi_kv_item_bytes(a->kv_type);
-    if ((st = sumi_check_view(op, "qkv", a->qkv, a->n_tokens * row, 4, err))) return st;
-    if ((st = sumi_check_view(op, "q", a->q, (int64_t)a->n_tokens * a->n_heads * a->head_dim, 4, err))) return st;
+    if ((st = sumi_check_view(op, "qkv", a->qkv, n_qkv, 4, err))) return st;
+    if ((st = sumi_check_view(op, "q", a->q, n_q, 4, err))) return st;
     if ((st = sumi_check_view(op, "k_pool", a->k_pool, pool, kv_bytes, err))) return st;
     if ((st = sumi_check_view(op, "v_pool", a->v_pool, pool, kv_bytes, err))) return st;
     if ((st = sumi_check_view(op, "slots", a->slots, a->n_tokens, 4, err))) return st;
@@ -48,9 +50,9 @@ sumi_status sumi_check_qkv_rope_cache(const void *args, sumi_error *err)
         return st;
     if (!sumi_view_is_absent(a->k_norm) && (st = sumi_check_view(op, "k_norm", a->k_norm, a->head_dim, 4, err)))
         return st;
-    if (sumi_views_overlap(a->q, (uint64_t)a->n_tokens * (uint64_t)a->n_heads * (uint64_t)a->head_dim * 4, a->qkv,
-                           (uint64_t)(a->n_tokens * row) * 4))
+    if (sumi_views_overlap(a->q, (uint64_t)n_q * 4, a->qkv, (uint64_t)n_qkv * 4))
         return sumi_fail(err, SUMI_EINVAL, "%s: q and qkv overlap", op);
+    if (!(a->eps >= 0)) return sumi_fail(err, SUMI_EINVAL, "%s: eps is %g, must not be negative", op, (double)a->eps);
     if (a->rope == SUMI_ROPE_NONE) return SUMI_OK;
     const int64_t angles = (int64_t)a->n_positions * (a->n_rot / 2);
     if ((st = sumi_check_min(op, "n_positions", a->n_positions, 1, err))) return st;
@@ -95,18 +97,18 @@ static void store_head(const sumi_qkv_rope_cache_args *a, const sumi_kernel_set 
 }
 
 /* Head h of one token: 0 .. n_heads-1 are Q, then K, then V. */
-static void run_head(const sumi_qkv_rope_cache_args *a, const sumi_kernel_set *k, int64_t t, int32_t h, uint32_t slot,
+static void run_head(const sumi_qkv_rope_cache_args *a, const sumi_kernel_set *k, int64_t t, int64_t h, uint32_t slot,
                      uint32_t position)
 {
     const int64_t row = ((int64_t)a->n_heads + 2 * (int64_t)a->n_kv_heads) * a->head_dim;
-    const float *src = sumi_floats(a->qkv) + t * row + (int64_t)h * a->head_dim;
+    const float *src = sumi_floats(a->qkv) + t * row + h * a->head_dim;
     if (h < a->n_heads) {
         float *q = sumi_floats(a->q) + (t * a->n_heads + h) * a->head_dim;
         prepare_head(a, k, q, src, sumi_floats(a->q_norm), position);
         return;
     }
-    const bool is_value = h >= a->n_heads + a->n_kv_heads;
-    const int32_t kv_head = (h - a->n_heads) % a->n_kv_heads;
+    const bool is_value = h >= (int64_t)a->n_heads + a->n_kv_heads;
+    const int32_t kv_head = (int32_t)((h - a->n_heads) % a->n_kv_heads);
     const int64_t at = sumi_kv_offset(slot / SUMI_KV_BLOCK_TOKENS, kv_head, a->n_kv_heads, a->head_dim) +
                        (int64_t)(slot % SUMI_KV_BLOCK_TOKENS) * a->head_dim;
     if (is_value) {
@@ -121,9 +123,9 @@ static void run_head(const sumi_qkv_rope_cache_args *a, const sumi_kernel_set *k
 void sumi_run_qkv_rope_cache(const void *args, const sumi_run *run)
 {
     const sumi_qkv_rope_cache_args *a = args;
-    const int32_t n_parts = a->n_heads + 2 * a->n_kv_heads;
+    const int64_t n_parts = (int64_t)a->n_heads + 2 * (int64_t)a->n_kv_heads;
     int64_t begin, end;
-    sumi_pool_share((int64_t)a->n_tokens * n_parts, 1, run->i_thread, run->n_threads, &begin, &end);
+    sumi_pool_share(a->n_tokens * n_parts, 1, run->i_thread, run->n_threads, &begin, &end);
     for (int64_t i = begin; i < end; i++) {
         const int64_t t = i / n_parts;
         const uint32_t slot = sumi_u32s(a->slots)[t];
@@ -141,6 +143,6 @@ void sumi_run_qkv_rope_cache(const void *args, const sumi_run *run)
                           position, a->n_positions);
             return;
         }
-        run_head(a, run->k, t, (int32_t)(i % n_parts), slot, position);
+        run_head(a, run->k, t, i % n_parts, slot, position);
     }
 }

@@ -38,7 +38,7 @@ static const sumi_kernel table[] = {
     ROW(QUANTIZE_Q8, quantize_q8, quantize_q8, avx2, SUMI_CPU_AVX2),
     ROW(GEMM_Q1_0, gemm_q8, gemm_q1_0_q8, avx2, SUMI_CPU_AVX2),
     GEMM_Q2(avx2, SUMI_CPU_AVX2),
-    ROW(GEMM_Q1_0, gemm_q8, gemm_q1_0_q8, avx512, SUMI_CPU_AVX512),
+    ROW(GEMM_Q1_0, gemm_q8, gemm_q1_0_q8, avx512, SUMI_CPU_AVX2 | SUMI_CPU_AVX512),
 #elif defined(__aarch64__)
     FLOAT_AND_HALF(neon, SUMI_CPU_NEON),
     ROW(GEMM_Q1_0, gemm_q8, gemm_q1_0_q8, neon, SUMI_CPU_NEON),

@@ -463,6 +463,61 @@ static void first_error_is_kept_with_its_numbers(void **state)
     sumi_device_free(device);
 }
 
+/* Dimensions whose products wrap to something small in 64 bits. */
+static void products_that_wrap_are_refused(void **state)
+{
+    (void)state;
+    sumi_device *device = open_device(1, NULL);
+    sumi_buffer *b = buffer_of(device, NULL, 4096);
+    const sumi_view v = { b, 0 };
+    sumi_encoder *e;
+    assert_int_equal(sumi_encoder_new(&e, device, NULL), SUMI_OK);
+    const int32_t big = 1 << 28;
+    assert_int_equal(sumi_op_attention(e, &(sumi_attention_args){ .out = v,
+                                                                  .q = v,
+                                                                  .k_pool = v,
+                                                                  .v_pool = v,
+                                                                  .first_row = v,
+                                                                  .block_tables = v,
+                                                                  .context_lens = v,
+                                                                  .n_tokens = big,
+                                                                  .n_seqs = 1,
+                                                                  .max_blocks = 1,
+                                                                  .n_blocks = big,
+                                                                  .n_heads = big,
+                                                                  .n_kv_heads = big,
+                                                                  .head_dim = 256,
+                                                                  .scale = 1 }),
+                     SUMI_EINVAL);
+    sumi_encoder_reset(e);
+    assert_int_equal(sumi_op_qkv_rope_cache(e, &(sumi_qkv_rope_cache_args){ .q = v,
+                                                                            .qkv = v,
+                                                                            .k_pool = v,
+                                                                            .v_pool = v,
+                                                                            .slots = v,
+                                                                            .n_tokens = big,
+                                                                            .n_heads = big,
+                                                                            .n_kv_heads = big,
+                                                                            .head_dim = 256,
+                                                                            .n_blocks = big }),
+                     SUMI_EINVAL);
+    sumi_encoder_reset(e);
+    assert_int_equal(sumi_op_qkv_rope_cache(e, &(sumi_qkv_rope_cache_args){ .q = v,
+                                                                            .qkv = v,
+                                                                            .k_pool = v,
+                                                                            .v_pool = v,
+                                                                            .slots = v,
+                                                                            .n_tokens = 1,
+                                                                            .n_heads = INT32_MAX,
+                                                                            .n_kv_heads = INT32_MAX,
+                                                                            .head_dim = 2,
+                                                                            .n_blocks = 1 }),
+                     SUMI_EINVAL);
+    sumi_encoder_free(e);
+    sumi_buffer_free(b);
+    sumi_device_free(device);
+}
+
 static void id_out_of_range_surfaces_at_wait(void **state)
 {
     (void)state;
@@ -532,6 +587,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_runs_before_submit),
         cmocka_unit_test(first_error_is_kept_with_its_numbers),
+        cmocka_unit_test(products_that_wrap_are_refused),
         cmocka_unit_test(id_out_of_range_surfaces_at_wait),
         cmocka_unit_test(bad_devices_buffers_and_weights_are_refused),
         cmocka_unit_test(matmul_equals_formula),
