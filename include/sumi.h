@@ -180,7 +180,7 @@ typedef struct sumi_sampling {
                              it */
     float presence_penalty;  /* 0: off */
     float frequency_penalty; /* 0: off */
-    int32_t penalty_last_n;  /* 64: window of the penalties in tokens; 0: off, -1: everything */
+    int32_t penalty_last_n;  /* 64: window of the penalties in tokens, up to 2^20; 0: off, -1: everything */
     uint64_t seed;           /* SUMI_SEED_RANDOM: from the system */
 } sumi_sampling;
 
@@ -198,7 +198,8 @@ SUMI_API uint64_t
 sumi_sampler_seed(const sumi_sampler *sampler); /* the seed in use, also when it came from the system */
 /* Count a token for the penalties (prompt and generated). */
 SUMI_API void sumi_sampler_accept(sumi_sampler *sampler, int32_t token);
-/* Choose from [vocab] logits, which are not changed. Errors: SUMI_ENUMERIC (no finite logit, NaN or inf winner). */
+/* Choose from the [vocab] logits that sumi_sampler_new was told of, which are not changed. Errors: SUMI_ENUMERIC (no
+ * finite logit, NaN or inf winner). */
 SUMI_API sumi_status sumi_sampler_sample(sumi_sampler *sampler, const float *logits, int32_t *token, sumi_error *err);
 
 /* ---- Generation ------------------------------------------------------------------------------------- */

@@ -67,7 +67,7 @@ option_group sampling_option_group(sumi_sampling *s, cli_option table[SAMPLING_O
           .type = OPTION_INT,
           .value = &s->penalty_last_n,
           .min = -1,
-          .max = INT32_MAX,
+          .max = 1 << 20,
           .help = "how many tokens are recent; 0 is off, -1 all" },
         { .name = "--seed",
           .alias = "-s",

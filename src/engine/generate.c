@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "engine/sampler.h"
 #include "engine/session.h"
 #include "engine/stop.h"
 
@@ -83,6 +84,9 @@ static sumi_status check(const sumi_session *s, const sumi_sampler *sampler, con
                          sumi_error *err)
 {
     if (!s || !sampler) return sumi_fail(err, SUMI_EINVAL, "generate: %s is NULL", s ? "sampler" : "session");
+    if (sumi_sampler_vocab(sampler) != s->model->config.vocab)
+        return sumi_fail(err, SUMI_EINVAL, "generate: the sampler is for %" PRId32 " tokens, the model has %" PRId32,
+                         sumi_sampler_vocab(sampler), s->model->config.vocab);
     if (!prompt || n_prompt < 1) return sumi_fail(err, SUMI_EINVAL, "generate: the prompt is empty");
     if (n_prompt > s->max_tokens)
         return sumi_fail(err, SUMI_ELIMIT, "generate: the prompt has %" PRId32 " tokens, the context holds %" PRId32,

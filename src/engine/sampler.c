@@ -9,6 +9,7 @@
 
 #include "engine/candidates.h"
 #include "engine/rng.h"
+#include "engine/sampler.h"
 #include "sumi.h"
 
 /* The window is kept in memory: above this, -1 (everything, which needs only the counts) is what is meant. */
@@ -176,6 +177,8 @@ void sumi_sampler_free(sumi_sampler *sampler)
 }
 
 uint64_t sumi_sampler_seed(const sumi_sampler *sampler) { return sampler ? sampler->options.seed : 0; }
+
+int32_t sumi_sampler_vocab(const sumi_sampler *sampler) { return sampler->vocab; }
 
 void sumi_sampler_accept(sumi_sampler *sampler, int32_t token)
 {

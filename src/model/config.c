@@ -86,7 +86,7 @@ static void check_heads(reader *r, const sumi_config *c)
         r->status = sumi_fail(r->err, SUMI_EFORMAT,
                               "%s: %s.attention.head_count %" PRId32 " is not a multiple of head_count_kv %" PRId32,
                               path, r->arch, c->n_heads, c->n_kv_heads);
-    else if (c->head_dim % 8)
+    else if (c->head_dim < 8 || c->head_dim > 256 || c->head_dim % 8)
         r->status =
             sumi_fail(r->err, SUMI_EUNSUPPORTED,
                       "%s: heads of %" PRId32 " values; supported: multiples of 8 up to 256", path, c->head_dim);

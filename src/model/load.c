@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX_NAME = 128, VECTOR_ALIGNMENT = 64 };
 
@@ -44,21 +45,21 @@ static const sumi_gguf_tensor *find(const sumi_loader *l, const char *name, int6
     return NULL;
 }
 
-sumi_status sumi_load_vector(sumi_loader *l, sumi_view *out, int32_t i_layer, const char *name, int32_t n)
+static bool ends_with(sumi_str s, const char *ending)
 {
-    char full[MAX_NAME];
-    tensor_name(full, i_layer, name);
-    sumi_status st = SUMI_OK;
-    const sumi_gguf_tensor *t = find(l, full, n, 1, &st);
-    if (!t) return st;
-    float *values = malloc((size_t)n * sizeof *values);
-    if (!values) return sumi_fail(l->err, SUMI_ENOMEM, "model: %" PRId32 " floats", n);
-    t->format->to_float(values, t->data, n);
-    *out = (sumi_view){ l->model->vectors, l->vector_bytes };
-    st = sumi_buffer_write(l->model->vectors, l->vector_bytes, values, (size_t)n * sizeof *values, l->err);
-    l->vector_bytes += ((size_t)n * sizeof *values + VECTOR_ALIGNMENT - 1) / VECTOR_ALIGNMENT * VECTOR_ALIGNMENT;
-    free(values);
-    return st;
+    const size_t n = strlen(ending);
+    return s.n_bytes >= n && memcmp(s.data + s.n_bytes - n, ending, n) == 0;
+}
+
+sumi_status sumi_refuse_unknown_terms(const sumi_loader *l)
+{
+    for (int64_t i = 0; i < sumi_gguf_n_tensors(l->model->file); i++) {
+        const sumi_str name = sumi_gguf_tensor_at(l->model->file, i)->name;
+        if (ends_with(name, ".bias") || ends_with(name, "rope_freqs.weight"))
+            return sumi_fail(l->err, SUMI_EUNSUPPORTED, "%s: tensor %.*s: not supported for architecture '%s'",
+                             sumi_gguf_path(l->model->file), (int)name.n_bytes, name.data, l->model->arch->name);
+    }
+    return SUMI_OK;
 }
 
 static sumi_status report_progress(sumi_loader *l, uint64_t n_bytes)
@@ -67,6 +68,28 @@ static sumi_status report_progress(sumi_loader *l, uint64_t n_bytes)
     if (l->options->progress && !l->options->progress(l->options->progress_user, l->done_bytes, l->total_bytes))
         return sumi_fail(l->err, SUMI_ECANCELLED, "%s: loading was cancelled", sumi_gguf_path(l->model->file));
     return SUMI_OK;
+}
+
+sumi_status sumi_load_vector(sumi_loader *l, sumi_view *out, int32_t i_layer, const char *name, int32_t n)
+{
+    char full[MAX_NAME];
+    tensor_name(full, i_layer, name);
+    sumi_status st = SUMI_OK;
+    const sumi_gguf_tensor *t = find(l, full, n, 1, &st);
+    if (!t) return st;
+    const sumi_dtype type = t->format->type;
+    if (t->n_dims != 1 || (type != SUMI_F32 && type != SUMI_F16 && type != SUMI_BF16))
+        return sumi_fail(l->err, SUMI_EFORMAT,
+                         "%s: tensor %s has %" PRIu32 " dimensions of type %s, must be a vector of F32, F16 or BF16",
+                         sumi_gguf_path(l->model->file), full, t->n_dims, t->format->name);
+    float *values = malloc((size_t)n * sizeof *values);
+    if (!values) return sumi_fail(l->err, SUMI_ENOMEM, "model: %" PRId32 " floats", n);
+    t->format->to_float(values, t->data, n);
+    *out = (sumi_view){ l->model->vectors, l->vector_bytes };
+    st = sumi_buffer_write(l->model->vectors, l->vector_bytes, values, (size_t)n * sizeof *values, l->err);
+    l->vector_bytes += ((size_t)n * sizeof *values + VECTOR_ALIGNMENT - 1) / VECTOR_ALIGNMENT * VECTOR_ALIGNMENT;
+    free(values);
+    return st ? st : report_progress(l, t->n_bytes);
 }
 
 sumi_status sumi_load_matrix(sumi_loader *l, sumi_weight **out, int32_t i_layer, const sumi_part_name *parts,

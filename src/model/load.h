@@ -22,6 +22,10 @@ typedef struct sumi_part_name {
 /* Tensors of a layer are called "blk.I.NAME"; SUMI_NO_LAYER: "NAME". */
 bool sumi_has_tensor(const sumi_loader *l, int32_t i_layer, const char *name);
 
+/* Refuse tensors that would change the results if they were ignored, and that no architecture here reads: biases
+ * and frequency divisors. Other unknown tensors are ignored, as files carry harmless ones. */
+sumi_status sumi_refuse_unknown_terms(const sumi_loader *l);
+
 /* n floats (F32, F16 or BF16 in the file) into the model's vector buffer. */
 sumi_status sumi_load_vector(sumi_loader *l, sumi_view *out, int32_t i_layer, const char *name, int32_t n);
 
@@ -30,7 +34,7 @@ sumi_status sumi_load_vector(sumi_loader *l, sumi_view *out, int32_t i_layer, co
 sumi_status sumi_load_matrix(sumi_loader *l, sumi_weight **out, int32_t i_layer, const sumi_part_name *parts,
                              int32_t n_parts, int32_t n_cols);
 
-/* Hyper-parameters from the file's keys. `vocab` is the number of rows of token_embd. */
+/* Hyper-parameters from the file's keys; all but `vocab`, which is the number of rows of token_embd. */
 sumi_status sumi_config_read(sumi_config *config, const sumi_gguf *g, const char *arch, sumi_error *err);
 
 /* The part of a pool that belongs to one layer. */

@@ -57,10 +57,10 @@ static totals count_tensors(const sumi_gguf *g)
     int64_t per_type[SUMI_N_DTYPES] = { 0 }, most = 0;
     for (int64_t i = 0; i < sumi_gguf_n_tensors(g); i++) {
         const sumi_gguf_tensor *t = sumi_gguf_tensor_at(g, i);
+        if (!t->format) continue; /* its size was not compared with the file's */
         sum.n_params += n_weights(t);
         sum.n_bytes += t->n_bytes;
         if (t->n_dims == 1) sum.vector_bytes += ((size_t)n_weights(t) * sizeof(float) + 63) / 64 * 64;
-        if (!t->format) continue;
         int64_t *n = &per_type[t->format->type];
         *n += n_weights(t);
         if (*n > most) {
@@ -106,6 +106,7 @@ static sumi_status load_weights(sumi_model *m, const sumi_model_options *options
     if (!m->layers) return sumi_fail(err, SUMI_ENOMEM, "model: %" PRId32 " layers", m->config.n_layers);
     if ((st = sumi_buffer_new(&m->vectors, m->device, sum.vector_bytes + 64, err))) return st;
     sumi_loader loader = { .model = m, .options = options, .total_bytes = sum.n_bytes, .err = err };
+    if ((st = sumi_refuse_unknown_terms(&loader))) return st;
     st = m->arch->load(&loader);
     m->weight_bytes += loader.vector_bytes;
     return st;

@@ -1,6 +1,7 @@
 /* A loaded model: hyper-parameters, weights on a device, tokenizer; and its forward pass.
  *
- * loader.c reads the file; config.c its keys; one file per architecture (qwen3.c) turns a pass into ops. */
+ * model.c opens the file; config.c reads its keys, load.c its tensors; one file per architecture (qwen3.c) turns a
+ * pass into ops. */
 #ifndef SUMI_MODEL_MODEL_H
 #define SUMI_MODEL_MODEL_H
 

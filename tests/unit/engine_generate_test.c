@@ -240,6 +240,11 @@ static void test_refusals_leave_the_session_alone(void **state)
     assert_int_equal(sumi_generate(s, sampler, NULL, 3, &options, NULL, &err), SUMI_EINVAL);
     assert_int_equal(sumi_generate(s, NULL, long_prompt, 3, &options, NULL, &err), SUMI_EINVAL);
     assert_int_equal(sumi_generate(NULL, sampler, long_prompt, 3, &options, NULL, &err), SUMI_EINVAL);
+    sumi_sampler *other; /* for another vocabulary: it would read past the logits */
+    assert_int_equal(sumi_sampler_new(&other, &sampling, t->e.vocab + 1, NULL), SUMI_OK);
+    assert_int_equal(sumi_generate(s, other, long_prompt, 3, &options, NULL, &err), SUMI_EINVAL);
+    assert_non_null(strstr(err.message, "sampler is for"));
+    sumi_sampler_free(other);
     static const char *const stops[] = { "fine", "" };
     options.stop = stops;
     options.n_stop = 2;

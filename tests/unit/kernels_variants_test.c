@@ -127,9 +127,13 @@ static size_t run_kernel(const sumi_kernel *k, int32_t n, uint64_t seed, void *o
         k->fn.f16_to_f32(y, h, n);
         return bytes;
     }
-    case SUMI_KERNEL_F32_TO_F16:
+    case SUMI_KERNEL_F32_TO_F16: {
+        const float special[] = { NAN, INFINITY, -INFINITY, 65504, 65519.99f, 65520, 1e-8f, 6.1e-5f, -0.0f };
+        if (seed % 3 == 0)
+            a[random_u32() % (uint32_t)n] = special[random_u32() % (sizeof special / sizeof special[0])];
         k->fn.f32_to_f16(out, a, n);
         return bytes / 2;
+    }
     case SUMI_KERNEL_QUANTIZE_Q8: {
         const int32_t m = n < SUMI_Q8_GROUP ? n : SUMI_Q8_GROUP;
         if (seed % 5 == 0) a[random_u32() % (uint32_t)m] = seed % 2 ? NAN : -INFINITY;
@@ -141,6 +145,7 @@ static size_t run_kernel(const sumi_kernel *k, int32_t n, uint64_t seed, void *o
         return SUMI_Q8_GROUP + sizeof d;
     }
     default:
+        fail_msg("kernel %s has no case in this test", sumi_kernel_name(k->id));
         return 0;
     }
 }
@@ -175,6 +180,9 @@ static void variants_equal_scalar(void **state)
         }
     }
     print_message("%d comparisons\n", (int)n_compared);
+#if defined(__x86_64__) || defined(__aarch64__)
+    if (sumi_cpu_features()) assert_true(n_compared > 0);
+#endif
 }
 
 static sumi_dtype gemm_dtype(sumi_kernel_id id)
@@ -318,6 +326,20 @@ static void quantize_is_nearest(void **state)
 static void every_kernel_is_chosen(void **state)
 {
     (void)state;
+    /* What select chooses is the last row whose needs are met, whatever the features. */
+    const uint32_t sets[] = { 0, SUMI_CPU_AVX2, SUMI_CPU_AVX2 | SUMI_CPU_AVX512, SUMI_CPU_AVX512, SUMI_CPU_NEON };
+    int32_t n_rows;
+    const sumi_kernel *rows = sumi_kernel_table(&n_rows);
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+        const sumi_kernel *dot = NULL, *q1 = NULL;
+        for (int32_t r = 0; r < n_rows; r++) {
+            if (rows[r].needs & ~sets[i]) continue;
+            if (rows[r].id == SUMI_KERNEL_DOT_F32) dot = &rows[r];
+            if (rows[r].id == SUMI_KERNEL_GEMM_Q1_0) q1 = &rows[r];
+        }
+        const sumi_kernel_set set = sumi_kernel_select(sets[i]);
+        assert_true(dot && q1 && set.dot_f32 == dot->fn.dot_f32 && set.gemm_q8[SUMI_Q1_0] == q1->fn.gemm_q8);
+    }
     const sumi_kernel_set scalar = sumi_kernel_select(0);
     assert_string_equal(scalar.isa, "scalar");
     assert_true(scalar.dot_f32 && scalar.axpy_f32 && scalar.scale_f32 && scalar.scale_mul_f32 && scalar.exp_f32 &&
