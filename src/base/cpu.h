@@ -8,8 +8,7 @@
 enum {
     SUMI_CPU_AVX2 = 1u << 0,   /* AVX2, with FMA and F16C: every AVX2 machine has them */
     SUMI_CPU_AVX512 = 1u << 1, /* AVX-512 F, BW, VL, DQ and VNNI */
-    SUMI_CPU_NEON = 1u << 2,   /* AArch64 baseline */
-    SUMI_CPU_DOTPROD = 1u << 3
+    SUMI_CPU_NEON = 1u << 2    /* AArch64 baseline */
 };
 
 uint32_t sumi_cpu_features(void);

@@ -2,6 +2,7 @@
  * 16 are summed pairwise into 16 and then 32 bits. */
 #include <arm_neon.h>
 #include <math.h>
+#include <string.h>
 
 #include "kernels/block_q.h"
 #include "kernels/variants.h"
@@ -26,11 +27,6 @@ static inline int8x16_t expand_codes(const uint8_t *codes, int32_t three)
     const uint8x16_t code = vandq_u8(vshlq_u8(bytes, vld1q_s8(shift)), vdupq_n_u8(3));
     return vqtbl1q_s8(vld1q_s8(values), code);
 }
-
-typedef struct block_kind {
-    bool is_signs; /* Q1_0; else the 2-bit layout */
-    q2_layout q2;
-} block_kind;
 
 static inline int8x16_t expand16(const uint8_t *block, int32_t i, block_kind kind)
 {
@@ -69,17 +65,4 @@ static inline __attribute__((always_inline)) void gemm(float *y, int64_t ld, con
     }
 }
 
-#define GEMM(name, kind)                                                                                \
-    void name(float *y, int64_t ld, const uint8_t *w, size_t row_bytes, int32_t n_rows, int32_t n_cols, \
-              const sumi_q8 *x, int32_t n_tokens)                                                       \
-    {                                                                                                   \
-        gemm(y, ld, w, row_bytes, n_rows, n_cols, x, n_tokens, kind);                                   \
-    }
-
-#define SIGNS ((block_kind){ .is_signs = true, .q2 = { .weights = 128, .bytes = Q1_0_BYTES, .scale = 0 } })
-#define CODES(layout) ((block_kind){ .q2 = layout })
-
-GEMM(sumi_gemm_q1_0_q8_neon, SIGNS)
-GEMM(sumi_gemm_q2_0_q8_neon, CODES(Q2_0_LAYOUT))
-GEMM(sumi_gemm_q2_0_g128_q8_neon, CODES(Q2_0_G128_LAYOUT))
-GEMM(sumi_gemm_q2_0_g128_tail_q8_neon, CODES(Q2_0_G128_TAIL_LAYOUT))
+DEFINE_GEMMS(gemm, neon)

@@ -65,20 +65,9 @@ static inline void gemm_q2(float *y, int64_t ld, const uint8_t *w, size_t row_by
     }
 }
 
-void sumi_gemm_q2_0_q8_scalar(float *y, int64_t ld, const uint8_t *w, size_t row_bytes, int32_t n_rows,
-                              int32_t n_cols, const sumi_q8 *x, int32_t n_tokens)
-{
-    gemm_q2(y, ld, w, row_bytes, n_rows, n_cols, x, n_tokens, Q2_0_LAYOUT);
-}
+#define GEMM_Q2(y, ld, w, row_bytes, n_rows, n_cols, x, n_tokens, kind) \
+    gemm_q2(y, ld, w, row_bytes, n_rows, n_cols, x, n_tokens, (kind).q2)
 
-void sumi_gemm_q2_0_g128_q8_scalar(float *y, int64_t ld, const uint8_t *w, size_t row_bytes, int32_t n_rows,
-                                   int32_t n_cols, const sumi_q8 *x, int32_t n_tokens)
-{
-    gemm_q2(y, ld, w, row_bytes, n_rows, n_cols, x, n_tokens, Q2_0_G128_LAYOUT);
-}
-
-void sumi_gemm_q2_0_g128_tail_q8_scalar(float *y, int64_t ld, const uint8_t *w, size_t row_bytes, int32_t n_rows,
-                                        int32_t n_cols, const sumi_q8 *x, int32_t n_tokens)
-{
-    gemm_q2(y, ld, w, row_bytes, n_rows, n_cols, x, n_tokens, Q2_0_G128_TAIL_LAYOUT);
-}
+DEFINE_GEMM(GEMM_Q2, sumi_gemm_q2_0_q8_scalar, CODES(Q2_0_LAYOUT))
+DEFINE_GEMM(GEMM_Q2, sumi_gemm_q2_0_g128_q8_scalar, CODES(Q2_0_G128_LAYOUT))
+DEFINE_GEMM(GEMM_Q2, sumi_gemm_q2_0_g128_tail_q8_scalar, CODES(Q2_0_G128_TAIL_LAYOUT))

@@ -3,6 +3,7 @@
  * A block of weights is expanded once to bytes and used for up to four activation rows; with one row, four
  * weight rows go together instead, so that there are always four sums to reduce and scale at a time. */
 #include <immintrin.h>
+#include <string.h>
 
 #include "kernels/block_q.h"
 #include "kernels/variants.h"
@@ -92,12 +93,6 @@ static inline float load_half_f16c(const uint8_t *p)
     return _cvtsh_ss(h);
 }
 
-/* How a format's block looks to the shared loops below; the compiler specialises them for each constant. */
-typedef struct block_kind {
-    bool is_signs; /* Q1_0; else the 2-bit layout */
-    q2_layout q2;
-} block_kind;
-
 static inline __m256i expand32(const uint8_t *block, int32_t i, block_kind kind)
 {
     return kind.is_signs ? expand_signs(block + 2 + i / 8)
@@ -183,17 +178,4 @@ static inline __attribute__((always_inline)) void gemm(float *y, int64_t ld, con
                           kind);
 }
 
-#define GEMM(name, kind)                                                                                \
-    void name(float *y, int64_t ld, const uint8_t *w, size_t row_bytes, int32_t n_rows, int32_t n_cols, \
-              const sumi_q8 *x, int32_t n_tokens)                                                       \
-    {                                                                                                   \
-        gemm(y, ld, w, row_bytes, n_rows, n_cols, x, n_tokens, kind);                                   \
-    }
-
-#define SIGNS ((block_kind){ .is_signs = true, .q2 = { .weights = 128, .bytes = Q1_0_BYTES, .scale = 0 } })
-#define CODES(layout) ((block_kind){ .q2 = layout })
-
-GEMM(sumi_gemm_q1_0_q8_avx2, SIGNS)
-GEMM(sumi_gemm_q2_0_q8_avx2, CODES(Q2_0_LAYOUT))
-GEMM(sumi_gemm_q2_0_g128_q8_avx2, CODES(Q2_0_G128_LAYOUT))
-GEMM(sumi_gemm_q2_0_g128_tail_q8_avx2, CODES(Q2_0_G128_TAIL_LAYOUT))
+DEFINE_GEMMS(gemm, avx2)

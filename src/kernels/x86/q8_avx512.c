@@ -1,5 +1,6 @@
 /* Sign weights with AVX-512 and VNNI: the stored bits are the mask of a masked negation. */
 #include <immintrin.h>
+#include <string.h>
 
 #include "kernels/block_q.h"
 #include "kernels/variants.h"
